@@ -104,7 +104,7 @@ impl Convergence {
         Self::of(code, cycles, callee, insts)
     }
 
-    /// The same, but looks only at `insts`: instructions that [concern](concerns) it, in the order
+    /// The same, but looks only at `insts`: instructions that [concern](depends_on) it, in the order
     /// of the text.
     #[must_use]
     pub fn of(
@@ -138,10 +138,10 @@ impl Convergence {
             let mut used_in = uses.remove(&token.inst).unwrap_or_default();
             used_in.sort_unstable();
             used_in.dedup();
-            let around = cycles.innermost(token.block).into_iter();
-            let mut around: Vec<CycleId> = around.flat_map(|c| cycles.ancestors(c)).collect();
-            around.retain(|&c| used_in.iter().any(|&block| !cycles.contains(c, block)));
-            (token.used_in, token.extends) = (used_in, around);
+            let env = cycles.innermost(token.block).into_iter();
+            let mut env: Vec<CycleId> = env.flat_map(|c| cycles.ancestors(c)).collect();
+            env.retain(|&c| used_in.iter().any(|&block| !cycles.contains(c, block)));
+            (token.used_in, token.extends) = (used_in, env);
         }
         let is_controlled = !tokens.is_empty() || operations.iter().any(|o| o.token.is_some());
         let control = match (is_controlled, operations.is_empty()) {
@@ -192,7 +192,7 @@ impl Token {
 /// changed that is, or was, like this one: a convergent operation, or one that makes or uses a
 /// token. `callee` gives attributes of functions of the module.
 #[must_use]
-pub fn concerns(
+pub fn depends_on(
     code: Code<'_>,
     inst: InstId,
     callee: &dyn Fn(GlobalName) -> Option<AttrList>,

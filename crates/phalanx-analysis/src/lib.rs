@@ -20,8 +20,8 @@
 //! | [`convergence`] | convergence control |
 //! | [`lower`] | tables of values, which divergence is solved from |
 //! | [`summary`] | what a call does, found from the code |
-//! | [`granted`], [`explain`] | assumptions that a solution may use; chains of causes through calls |
-//! | [`follow`] | incremental update of divergence and summaries |
+//! | [`assumed_facts`], [`explain`] | assumptions that a solution may use; chains of causes through calls |
+//! | [`update`] | incremental update of divergence and summaries |
 //! | [`readers`], [`loads`] | which instructions read an address; which loads read memory that no thread writes |
 //! | [`data_flow`], [`variance`], [`true_uniformity`], [`stable`] | smaller analyses |
 //! | [`check`] | diagnostics |
@@ -30,14 +30,13 @@
 //! analysis is given), [`lower`] (where the tables come from), [`memory`].
 
 pub mod alias;
+pub mod assumed_facts;
 pub mod check;
 pub mod code;
 pub mod convergence;
 pub mod data_flow;
 pub mod edited;
 pub mod explain;
-pub mod follow;
-pub mod granted;
 pub mod joins;
 pub mod launch;
 pub mod listing;
@@ -51,6 +50,7 @@ pub mod spaces;
 pub mod stable;
 pub mod summary;
 pub mod true_uniformity;
+pub mod update;
 pub mod variance;
 
 pub use convergence::Convergence;

@@ -57,10 +57,10 @@ pub fn relisted<T: Clone + PartialEq>(
         *counts.entry(block).or_default() += 1;
     }
     let crowded = counts.into_iter().filter(|(_, count)| *count > MANY).map(|(block, _)| block);
-    let places: FxHashMap<InstId, Place> =
+    let places: FxHashMap<InstId, Insertion> =
         crowded.flat_map(|block| order.places(code, block)).collect();
     let place = |inst: InstId| places.get(&inst).copied().or_else(|| order.place(code, inst));
-    let mut new: Vec<(Place, Vec<T>)> =
+    let mut new: Vec<(Insertion, Vec<T>)> =
         new.into_iter().filter_map(|(inst, found)| Some((place(inst)?, found))).collect();
     new.sort_by_key(|(place, _)| *place);
     let mut found = Vec::with_capacity(old.len() + new.len());
@@ -80,7 +80,7 @@ const MANY: usize = 8;
 
 /// Where an entry is put; ordered as the text is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Place {
+struct Insertion {
     /// The position, in the list, of the entry before which the new one stands.
     before: usize,
     block: u32,
@@ -124,7 +124,7 @@ impl Order {
     }
 
     /// The places of all instructions of a block that are not listed.
-    fn places(&self, code: Code<'_>, block: BlockId) -> Vec<(InstId, Place)> {
+    fn places(&self, code: Code<'_>, block: BlockId) -> Vec<(InstId, Insertion)> {
         let body = code.body;
         let rank = self.rank(Some(block));
         let (mut before, mut distance) = (self.range(body, rank).1, 0);
@@ -134,7 +134,7 @@ impl Order {
             match self.is_listed.contains(number(inst)) {
                 true => (before, distance) = (before.saturating_sub(1), 0),
                 false => {
-                    let place = Place { before, block: rank, distance: Reverse(distance) };
+                    let place = Insertion { before, block: rank, distance: Reverse(distance) };
                     found.push((inst, place));
                     distance += 1;
                 }
@@ -145,7 +145,7 @@ impl Order {
     }
 
     /// The place of an instruction that is not listed. None if the instruction is in no block.
-    fn place(&self, code: Code<'_>, inst: InstId) -> Option<Place> {
+    fn place(&self, code: Code<'_>, inst: InstId) -> Option<Insertion> {
         let body = code.body;
         let block = self.rank(Some(body.block_of(inst)?));
         let (first, end) = self.range(body, block);
@@ -162,6 +162,6 @@ impl Order {
             }
             distance += 1;
         };
-        Some(Place { before, block, distance: Reverse(distance) })
+        Some(Insertion { before, block, distance: Reverse(distance) })
     }
 }

@@ -67,8 +67,8 @@ use phalanx_ir::{
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
-use crate::code::{Code, Numbering, SpaceSet, Surroundings};
-use crate::granted::StableLoad;
+use crate::assumed_facts::StableLoad;
+use crate::code::{Code, Environment, Numbering, SpaceSet};
 use crate::listing::relisted;
 use crate::memory::{
     effects::call_effects,
@@ -120,12 +120,12 @@ pub struct RaceFree {
     /// Paths over acquires that are not barriers of the whole workgroup.
     other: Way,
     has_fence: bool,
-    rules: Rules,
+    rules: RaceFreeRules,
 }
 
 /// The rules in use.
 #[derive(Clone, Copy, Debug)]
-struct Rules {
+struct RaceFreeRules {
     assumptions: Assumptions,
     omitted: Option<Omitted>,
 }
@@ -135,16 +135,16 @@ impl RaceFree {
     #[must_use]
     pub fn new(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (cfg, kinds): (&Cfg, &MemoryKinds),
         assumptions: Assumptions,
         omitted: Option<Omitted>,
     ) -> Self {
-        let rules = Rules { assumptions, omitted };
+        let rules = RaceFreeRules { assumptions, omitted };
         let insts = || code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
         let has_fence = insts().any(|inst| code.body.inst(inst).opcode == Opcode::Fence);
-        let any = Way::new(code, cfg, |inst| rules.is_acquire(code, around, inst));
-        let other = Way::new(code, cfg, |inst| rules.is_other(code, around, inst, has_fence));
+        let any = Way::new(code, cfg, |inst| rules.is_acquire(code, env, inst));
+        let other = Way::new(code, cfg, |inst| rules.is_other(code, env, inst, has_fence));
         let mut found = RaceFree { loads: Arc::default(), any, other, has_fence, rules };
         if !assumptions.race_free {
             return found;
@@ -174,7 +174,7 @@ impl RaceFree {
         &self.loads
     }
 
-    /// Updates the loads after changes of instructions that [concern](concerns) them, and of
+    /// Updates the loads after changes of instructions that [concern](depends_on) them, and of
     /// [blocks](crate::edited::Edited::blocks); the addresses of unchanged loads have to lead where
     /// they led. Returns whether the list of loads has changed. Returns None if it has to be made
     /// anew, since an acquire or a fence came, went, moved or changed; an acquire may move together
@@ -183,10 +183,10 @@ impl RaceFree {
     /// O(loads + length of the blocks of changed ones). If blocks have changed, also O(blocks +
     /// edges) and the length of all blocks that come to be, or are no longer, behind an acquire.
     #[must_use]
-    pub fn follow(
+    pub fn update(
         &mut self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (cfg, kinds): (&Cfg, &MemoryKinds),
         (changed, blocks): (&[InstId], Option<&[BlockId]>),
     ) -> Option<bool> {
@@ -205,8 +205,8 @@ impl RaceFree {
         };
         let is_as_it_was = |&inst: &InstId| {
             body.inst(inst).opcode != Opcode::Fence
-                && stays(&self.any, inst, rules.is_acquire(code, around, inst))
-                && stays(&self.other, inst, rules.is_other(code, around, inst, self.has_fence))
+                && stays(&self.any, inst, rules.is_acquire(code, env, inst))
+                && stays(&self.other, inst, rules.is_other(code, env, inst, self.has_fence))
         };
         if !changed.iter().all(is_as_it_was) {
             return None;
@@ -214,7 +214,7 @@ impl RaceFree {
         let mut changed = changed.to_vec();
         if blocks.is_some() {
             for way in [&mut self.any, &mut self.other] {
-                for block in way.follow(code, cfg) {
+                for block in way.update(code, cfg) {
                     changed.extend(body.block_insts(block_of(block)));
                 }
             }
@@ -240,20 +240,14 @@ impl RaceFree {
     }
 }
 
-impl Rules {
-    fn is_acquire(self, code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> bool {
-        self.omitted != Some(Omitted::Acquires) && acquires(code, around, inst)
+impl RaceFreeRules {
+    fn is_acquire(self, code: Code<'_>, env: Environment<'_>, inst: InstId) -> bool {
+        self.omitted != Some(Omitted::Acquires) && acquires(code, env, inst)
     }
 
-    fn is_other(
-        self,
-        code: Code<'_>,
-        around: Surroundings<'_>,
-        inst: InstId,
-        has_fence: bool,
-    ) -> bool {
+    fn is_other(self, code: Code<'_>, env: Environment<'_>, inst: InstId, has_fence: bool) -> bool {
         self.omitted != Some(Omitted::Others)
-            && acquires_otherwise(code, around, inst, has_fence, self.omitted)
+            && acquires_otherwise(code, env, inst, has_fence, self.omitted)
     }
 
     /// What replaces `OPAQUE_WAVE` at a plain load, if the load is stable in a scope wider than a
@@ -316,7 +310,7 @@ fn number(load: InstId) -> u32 {
 /// that is, or was, like this one. Changes of where addresses lead are seen in [`MemoryKinds`]
 /// instead.
 #[must_use]
-pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
+pub fn depends_on(code: Code<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);
     match data.opcode {
         Opcode::Load | Opcode::Fence | Opcode::AtomicRmw | Opcode::CmpXchg => true,
@@ -336,7 +330,7 @@ fn is_plain_load(code: Code<'_>, inst: InstId) -> bool {
 /// workgroup.
 fn acquires_otherwise(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     inst: InstId,
     has_fence: bool,
     omitted: Option<Omitted>,
@@ -349,17 +343,16 @@ fn acquires_otherwise(
             reads_for_fence && data.flags.contains(InstFlags::VOLATILE)
         }
         Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => {
-            reads_for_fence || acquires(code, around, inst)
+            reads_for_fence || acquires(code, env, inst)
         }
         _ if is_whole_barrier(code, inst) => false,
         opcode if opcode.is_call() => {
-            acquires(code, around, inst)
+            acquires(code, env, inst)
                 || reads_for_fence
                     && !is_intrinsic(code, inst)
-                    && call_effects(code, around, inst)
-                        != phalanx_ir::attributes::MemoryEffects::NONE
+                    && call_effects(code, env, inst) != phalanx_ir::attributes::MemoryEffects::NONE
         }
-        _ => acquires(code, around, inst),
+        _ => acquires(code, env, inst),
     }
 }
 
@@ -398,7 +391,7 @@ impl Way {
 
     /// Updates the blocks of the instructions, in a changed graph. Returns the blocks that have
     /// come to be, or are no longer, behind one.
-    fn follow(&mut self, code: Code<'_>, cfg: &Cfg) -> Vec<Node> {
+    fn update(&mut self, code: Code<'_>, cfg: &Cfg) -> Vec<Node> {
         for (inst, home) in &mut self.homes {
             *home = code.body.block_of(*inst).map_or(*home, node_of);
         }

@@ -383,7 +383,7 @@ impl<'a> Check<'a> {
             false => Judged::default(),
         };
         self.add_unlaunched(session, module, &mut judged);
-        let mut concerned: Vec<(FunctionEntry, Coverage, bool)> = Vec::new();
+        let mut affected: Vec<(FunctionEntry, Coverage, bool)> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
             let mut found = findings(db, function);
             if self.args.no_generic {
@@ -412,7 +412,7 @@ impl<'a> Check<'a> {
             |entry, (coverage, has_findings)| {
                 let is_judged = coverage.gaps.is_empty() && queries::is_executed(db, entry.input);
                 if has_findings || !is_judged {
-                    concerned.push((entry, coverage, has_findings));
+                    affected.push((entry, coverage, has_findings));
                 } else {
                     judged.kernels += usize::from(queries::is_kernel(db, entry.input));
                     judged.barriers += coverage.barriers;
@@ -420,13 +420,13 @@ impl<'a> Check<'a> {
                 Ok(())
             },
         )?;
-        if concerned.is_empty() {
+        if affected.is_empty() {
             return Ok((Vec::new(), judged));
         }
         let printer = session.printer(module);
         let (text, files) = (LinedText::new(&source.text[..]), files.of(source));
         let mut found = Vec::new();
-        for (entry, coverage, has_findings) in concerned {
+        for (entry, coverage, has_findings) in affected {
             let checker = Checker::new(db, entry.input, &printer, &text, &files);
             judged.add_function(db, entry.input, &coverage, &checker);
             if has_findings {

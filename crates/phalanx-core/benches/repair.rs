@@ -26,7 +26,7 @@ use rand::{Rng, SeedableRng};
 use support::table;
 
 /// An operation, where it is, and what it may read instead.
-struct Place {
+struct Site {
     value: Value,
     block: Node,
     definition: Definition,
@@ -35,7 +35,7 @@ struct Place {
 }
 
 /// Operations with operands. Others are values of the same block further up, or of the entry.
-fn places(program: &AbstractProgram) -> Vec<Place> {
+fn places(program: &AbstractProgram) -> Vec<Site> {
     let mut found = Vec::new();
     let number = |operand: Operand| match operand {
         Operand::Value(v) => Some(Value::from_raw(v)),
@@ -56,7 +56,7 @@ fn places(program: &AbstractProgram) -> Vec<Place> {
             };
             let operands = operation.operands().filter_map(number).collect();
             let others = above[above.len().saturating_sub(8)..].to_vec();
-            found.push(Place { value, block: Node::new(i), definition, operands, others });
+            found.push(Site { value, block: Node::new(i), definition, operands, others });
             above.push(value);
         }
     }

@@ -124,12 +124,12 @@ fn kernel() -> Function {
         edges,
     };
     let first = vec![(0, Op::ThreadId), (1, Op::Size), (2, Op::Less(0, 1))];
-    let around = vec![(6, Op::Add(5, 0)), (7, Op::Less(6, 1))];
+    let env = vec![(6, Op::Add(5, 0)), (7, Op::Less(6, 1))];
     Function {
         blocks: vec![
             body(&[], first, Some(2), vec![(1, vec![Err(7)]), (1, vec![Ok(1)])]),
             body(&[3], vec![(4, Op::Add(3, 1))], None, vec![(2, vec![Ok(4)])]),
-            body(&[5], around, Some(7), vec![(2, vec![Ok(6)]), (3, vec![])]),
+            body(&[5], env, Some(7), vec![(2, vec![Ok(6)]), (3, vec![])]),
             body(&[], vec![(8, Op::Add(5, 1))], None, vec![]),
         ],
         instructions: 9,

@@ -39,14 +39,14 @@ use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, DominanceFrontier, Joins, Node, PostDomTree};
 use rustc_hash::FxHashSet;
 
-use self::region::Around as AroundRegion;
 pub use self::region::Region;
+use self::region::RegionFrame;
 pub use self::rules::Rule;
 use self::said::Said;
 pub use self::said::Sink;
-use self::slots::Around;
+use self::slots::GraphFacts;
 pub use self::slots::{Slot, SlotEvent};
-use crate::block_graph::{Block, BlockGraph, Place};
+use crate::block_graph::{Block, BlockGraph, NodeOrigin};
 use crate::control::control_divergence;
 use crate::divergence::repair::{EditableTable, Outcome, Retained};
 use crate::divergence::{
@@ -133,10 +133,10 @@ impl Graphs {
         Self { cfg, dom, cycles, sync, frontier: OnceLock::new() }
     }
 
-    fn around<'a>(&'a self, graph: &'a BlockGraph, entry: Block) -> Around<'a> {
+    fn env<'a>(&'a self, graph: &'a BlockGraph, entry: Block) -> GraphFacts<'a> {
         let frontier = self.frontier.get_or_init(|| DominanceFrontier::new(&self.cfg, &self.dom));
         let entry = graph.node(entry);
-        Around { graph, entry, cfg: &self.cfg, dom: &self.dom, frontier }
+        GraphFacts { graph, entry, cfg: &self.cfg, dom: &self.dom, frontier }
     }
 
     fn flow(&self) -> Flow<'_> {
@@ -189,16 +189,16 @@ impl Analysis {
     /// As [`new`](Self::new).
     #[must_use]
     pub fn of_region(source: &dyn Source, region: &Region) -> Self {
-        Self::of(source, Some(AroundRegion::new(region, source.block_count())))
+        Self::of(source, Some(RegionFrame::new(region, source.block_count())))
     }
 
-    fn of(source: &dyn Source, around: Option<AroundRegion>) -> Self {
-        let (said, graphs, table) = all(source, around.clone());
+    fn of(source: &dyn Source, env: Option<RegionFrame>) -> Self {
+        let (said, graphs, table) = all(source, env.clone());
         let answer = match Retained::of(graphs.flow(), table) {
             Ok(retained) => Answer::Kept(Box::new(retained)),
             Err(_) => {
                 // The table is used up.
-                let table = all(source, around).2.to_table();
+                let table = all(source, env).2.to_table();
                 let answer = solve(graphs.flow(), &table, Rules::Precise);
                 Answer::Anew(Box::new((table, answer)))
             }
@@ -211,11 +211,11 @@ impl Analysis {
     /// # Panics
     /// As [`new`](Self::new).
     pub fn after(&mut self, source: &dyn Source, changes: &[Change]) -> Outcome {
-        let followed = match changes.contains(&Change::Everything) {
+        let updated = match changes.contains(&Change::Everything) {
             true => None,
-            false => self.follow(source, changes),
+            false => self.update(source, changes),
         };
-        followed.unwrap_or_else(|| {
+        updated.unwrap_or_else(|| {
             *self = self.anew(source);
             Outcome::Rebuilt
         })
@@ -223,21 +223,21 @@ impl Analysis {
 
     /// The same from scratch.
     fn anew(&self, source: &dyn Source) -> Self {
-        match &self.said.around {
+        match &self.said.env {
             None => Self::new(source),
-            Some(around) => Self::of_region(source, &around.region),
+            Some(env) => Self::of_region(source, &env.region),
         }
     }
 
     /// The block that threads come from.
     fn entry(&self, source: &dyn Source) -> Block {
-        self.said.around.as_ref().map_or_else(|| source.entry(), |around| around.before)
+        self.said.env.as_ref().map_or_else(|| source.entry(), |env| env.before)
     }
 
     /// Whether a region has to be said anew after these changes.
     fn is_other_region(&self, source: &dyn Source, changes: &[Change]) -> bool {
-        self.said.around.as_ref().is_some_and(|around| {
-            around.before.index() != source.block_count()
+        self.said.env.as_ref().is_some_and(|env| {
+            env.before.index() != source.block_count()
                 || changes
                     .iter()
                     .any(|change| matches!(change, Change::Slots(_) | Change::Block(_)))
@@ -245,7 +245,7 @@ impl Analysis {
     }
 
     /// None if everything has to be said anew.
-    fn follow(&mut self, source: &dyn Source, changes: &[Change]) -> Option<Outcome> {
+    fn update(&mut self, source: &dyn Source, changes: &[Change]) -> Option<Outcome> {
         if self.is_other_region(source, changes) {
             return None;
         }
@@ -253,7 +253,7 @@ impl Analysis {
         let Answer::Kept(retained) = &mut self.answer else { return None };
         (self.control, self.edges) = (OnceLock::new(), OnceLock::new());
         let said = &mut self.said;
-        if said.around.is_none() {
+        if said.env.is_none() {
             said.grow(source.block_count());
         }
         if retained.edited_table().room() < source.value_count() {
@@ -403,8 +403,8 @@ impl Analysis {
         let in_a_wave = varying(Scope::Wave, launch);
         let joins = || {
             let is_unreachable = |node| match self.said.graph.place(node) {
-                Place::Block(block) => is_unreachable(block),
-                Place::Edge(..) | Place::Nothing => false,
+                NodeOrigin::Block(block) => is_unreachable(block),
+                NodeOrigin::Edge(..) | NodeOrigin::Nothing => false,
             };
             Joins::new(flow.cfg, &is_unreachable)
         };
@@ -448,17 +448,17 @@ impl Analysis {
 }
 
 /// What an IR says of everything, or of a part.
-fn all(source: &dyn Source, around: Option<AroundRegion>) -> (Said, Graphs, EditableTable) {
+fn all(source: &dyn Source, env: Option<RegionFrame>) -> (Said, Graphs, EditableTable) {
     let (own, values) = (source.block_count(), source.value_count());
-    let blocks = around.as_ref().map_or(own, |around| around.behind.index() + 1);
-    let first = around.as_ref().map_or_else(|| source.entry(), |around| around.before);
+    let blocks = env.as_ref().map_or(own, |env| env.behind.index() + 1);
+    let first = env.as_ref().map_or_else(|| source.entry(), |env| env.before);
     let mut said = Said::new(blocks);
     let is_said = |block: &Block| {
-        let around = around.as_ref();
-        around.is_none_or(|around| around.is_outside_said() || around.region.contains(*block))
+        let env = env.as_ref();
+        env.is_none_or(|env| env.is_outside_said() || env.region.contains(*block))
     };
     let all: Vec<Block> = (0..own).map(Block::new).filter(is_said).collect();
-    said.around = around;
+    said.env = env;
     let entry = said.graph.node(first);
     let empty = ValueTableBuilder::with_values(blocks, values, entry).finish();
     let mut table = EditableTable::new(empty);
@@ -494,7 +494,7 @@ fn settle_slots(
 ) {
     let Said { slots, graph, .. } = said;
     if !slots.is_empty() {
-        slots.settle(&graphs.around(graph, entry), table, all);
+        slots.settle(&graphs.env(graph, entry), table, all);
     }
 }
 

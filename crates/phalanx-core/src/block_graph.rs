@@ -76,7 +76,7 @@ pub struct Edge {
 
 /// What a node of the graph stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum NodeOrigin {
     /// A block.
     Block(Block),
     /// An edge, and those that bring the same: the first by its position in its block.
@@ -96,7 +96,7 @@ pub struct BlockGraph {
     /// By block: of each edge, the node that it comes from.
     sources: Vec<Successors>,
     /// By node.
-    places: Vec<Place>,
+    places: Vec<NodeOrigin>,
     /// By node.
     successors: Vec<Successors>,
     /// Nodes that stand for nothing.
@@ -120,13 +120,13 @@ impl BlockGraph {
     /// Adds a block without edges. It has the next number.
     pub fn add_block(&mut self) -> Block {
         let block = Block::new(self.nodes.len());
-        let node = self.add_node(Place::Block(block));
+        let node = self.add_node(NodeOrigin::Block(block));
         self.nodes.push(node);
         self.sources.push(Successors::new());
         block
     }
 
-    fn add_node(&mut self, place: Place) -> Node {
+    fn add_node(&mut self, place: NodeOrigin) -> Node {
         let node = Node::new(self.places.len());
         self.places.push(place);
         self.successors.push(Successors::new());
@@ -148,7 +148,7 @@ impl BlockGraph {
 
     /// What a node stands for.
     #[must_use]
-    pub fn place(&self, node: Node) -> Place {
+    pub fn place(&self, node: Node) -> NodeOrigin {
         self.places[node.index()]
     }
 
@@ -177,7 +177,7 @@ impl BlockGraph {
                 Shared::Own => own,
                 Shared::With(first) => sources[first as usize],
                 Shared::New => {
-                    let place = Place::Edge(block, at as u32);
+                    let place = NodeOrigin::Edge(block, at as u32);
                     let node = unused.pop().or_else(|| self.free.pop());
                     let node = node.unwrap_or_else(|| self.add_node(place));
                     self.places[node.index()] = place;
@@ -189,7 +189,7 @@ impl BlockGraph {
             successors.push(if source == own { to } else { source });
         }
         for node in unused {
-            self.places[node.index()] = Place::Nothing;
+            self.places[node.index()] = NodeOrigin::Nothing;
             is_changed |= self.lead(node, &[]);
             self.free.push(node);
         }
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(successors(&graph), [vec![1, 2, 1, 3, 3, 2], vec![], vec![], vec![1]]);
         assert_eq!(graph.source(b0, 2), Node::new(0));
         assert_eq!([3, 4].map(|edge| graph.source(b0, edge)), [Node::new(3); 2]);
-        assert_eq!(graph.place(Node::new(3)), Place::Edge(b0, 3));
+        assert_eq!(graph.place(Node::new(3)), NodeOrigin::Edge(b0, 3));
     }
 
     #[test]
@@ -302,9 +302,12 @@ mod tests {
         assert!(graph.take_touched().is_empty());
         // A block that comes later has the next node, and its number does not change for it.
         let b3 = graph.add_block();
-        assert_eq!((graph.node(b3), graph.place(Node::new(4))), (Node::new(4), Place::Block(b3)));
+        assert_eq!(
+            (graph.node(b3), graph.place(Node::new(4))),
+            (Node::new(4), NodeOrigin::Block(b3))
+        );
         assert!(graph.set_edges(b0, &edges(&[(1, 0), (1, 0)])));
-        assert_eq!(graph.place(Node::new(3)), Place::Nothing);
+        assert_eq!(graph.place(Node::new(3)), NodeOrigin::Nothing);
         assert!(successors(&graph)[3].is_empty());
         assert!(graph.set_edges(b1, &edges(&[(2, 0), (2, 1)])));
         assert_eq!(successors(&graph), [vec![1, 1], vec![2, 3], vec![], vec![2], vec![]]);

@@ -496,7 +496,7 @@ impl Legality<'_> {
     ) -> Result<(), Refusal> {
         self.without_convergent(cycle, is_convergent).or_else(|_| self.uniform(branch))?;
         // Threads that part before the copies come to what is behind different exits apart.
-        match self.concerns_stacks(is_convergent) {
+        match self.stacks_depend_on(is_convergent) {
             true => self.uniform(branch),
             false => Ok(()),
         }
@@ -513,7 +513,7 @@ impl Legality<'_> {
         is_convergent: &dyn Fn(Node) -> bool,
     ) -> Result<(), Refusal> {
         let is_free = self.without_convergent(cycle, is_convergent).is_ok()
-            && !self.concerns_stacks(is_convergent);
+            && !self.stacks_depend_on(is_convergent);
         if how == Unroll::WithExits || is_free {
             return self.peel(cycle);
         }
@@ -580,7 +580,7 @@ impl Legality<'_> {
 
     /// Whether machines that reconverge at post-dominators are asked for, and there is a convergent
     /// operation. O(blocks).
-    fn concerns_stacks(&self, is_convergent: &dyn Fn(Node) -> bool) -> bool {
+    fn stacks_depend_on(&self, is_convergent: &dyn Fn(Node) -> bool) -> bool {
         self.machines.include(Reconvergence::PostDominator)
             && self.flow.cfg.nodes().any(is_convergent)
     }

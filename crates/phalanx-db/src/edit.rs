@@ -18,7 +18,7 @@
 //! durability. So salsa checks the memos of other functions once, at their next query. It does not
 //! check memos that depend only on the whole module.
 //!
-//! Cost beyond the edit: setting an input once ([`Held`]), some hundred nanoseconds.
+//! Cost beyond the edit: setting an input once ([`PartCell`]), some hundred nanoseconds.
 
 use phalanx_ir::{
     Body, BuildError, Extras, Flow, FunctionHeader, Module,
@@ -28,7 +28,8 @@ use phalanx_ir::{
 use salsa::{Durability, Revision, Setter};
 
 use crate::{
-    Database, FunctionInput, ModuleInput, edit_module::text, held::Held, inputs::is_large, queries,
+    Database, FunctionInput, ModuleInput, edit_module::text, inputs::is_large, part_cell::PartCell,
+    queries,
 };
 
 impl Database {
@@ -166,7 +167,7 @@ macro_rules! part {
             let (before, note): (_, fn(&mut Before, &$ty)) = (&mut self.before, $note);
             self.$part.get_or_insert_with(|| {
                 let set = function.$set(db).with_durability(Durability::$durability);
-                let part = set.to(Held::taken()).into_inner();
+                let part = set.to(PartCell::taken()).into_inner();
                 note(before, &part);
                 part
             })

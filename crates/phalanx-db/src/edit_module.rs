@@ -18,8 +18,8 @@ use salsa::{Durability, Setter};
 
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
-    held::Held,
     inputs::{FunctionEntry, UNEDITED, is_large},
+    part_cell::PartCell,
     queries,
 };
 
@@ -113,9 +113,9 @@ impl Database {
         function: FunctionRef<'_>,
     ) -> Vec<String> {
         let headers = InputHeaders(self, module);
-        let around = (module.shell(self), queries::module_index(self, module), &headers as _);
+        let env = (module.shell(self), queries::module_index(self, module), &headers as _);
         let convergent = phalanx_target::intrinsics::is_convergent;
-        let errors = verify::function_in(around, convergent, function);
+        let errors = verify::function_in(env, convergent, function);
         errors.iter().map(|e| e.message.clone().into_owned()).collect()
     }
 
@@ -378,10 +378,10 @@ impl Database {
         for &function in functions {
             queries::drop_kept(self, function);
             self.set_mentions(function, Mentions::default());
-            function.set_held_flow(self).to(Held::new(Default::default()));
-            function.set_held_body(self).to(Held::new(Default::default()));
+            function.set_held_flow(self).to(PartCell::new(Default::default()));
+            function.set_held_body(self).to(PartCell::new(Default::default()));
             self.set_size(function, false);
-            function.set_held_extras(self).to(Held::new(Default::default()));
+            function.set_held_extras(self).to(PartCell::new(Default::default()));
             function.set_use_list_orders(self).to(Vec::new());
         }
         functions.iter().for_each(|&function| self.presence().leave_function(function));
@@ -404,9 +404,9 @@ impl Database {
                 self.set_mentions(input, Mentions::of(module.context(self), &body));
                 self.set_size(input, is_large(&body));
                 input.set_header(self).with_durability(high).to(header);
-                input.set_held_flow(self).with_durability(UNEDITED).to(Held::new(flow));
-                input.set_held_body(self).with_durability(UNEDITED).to(Held::new(body));
-                input.set_held_extras(self).with_durability(UNEDITED).to(Held::new(extras));
+                input.set_held_flow(self).with_durability(UNEDITED).to(PartCell::new(flow));
+                input.set_held_body(self).with_durability(UNEDITED).to(PartCell::new(body));
+                input.set_held_extras(self).with_durability(UNEDITED).to(PartCell::new(extras));
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());
                 input

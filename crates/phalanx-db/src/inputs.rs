@@ -22,7 +22,7 @@ use phalanx_target::{LaunchStatement, library::Extension};
 
 use salsa::{Durability, Setter};
 
-use crate::{Database, Mentions, held::Held, retained::slots::Slots};
+use crate::{Database, Mentions, part_cell::PartCell, retained::state::RetainedState};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]
@@ -82,13 +82,13 @@ pub struct FunctionInput {
     pub header: FunctionHeader,
     /// Blocks and successors: [`FunctionInput::flow`].
     #[returns(ref)]
-    pub(crate) held_flow: Held<Flow>,
+    pub(crate) held_flow: PartCell<Flow>,
     /// Instructions: [`FunctionInput::body`].
     #[returns(ref)]
-    pub(crate) held_body: Held<Body>,
+    pub(crate) held_body: PartCell<Body>,
     /// Names, metadata, debug records: [`FunctionInput::extras`].
     #[returns(ref)]
-    pub(crate) held_extras: Held<Extras>,
+    pub(crate) held_extras: PartCell<Extras>,
     /// Use-list orders, carried.
     #[returns(ref)]
     pub use_list_orders: Vec<UseListOrder>,
@@ -106,7 +106,7 @@ pub struct FunctionInput {
     pub is_large: bool,
     /// The retained state of the function, which survives edits. Never set.
     #[returns(ref)]
-    pub(crate) slots: Arc<Slots>,
+    pub(crate) retained: Arc<RetainedState>,
 }
 
 /// The durability of the parts of an unedited function: higher than that of edited parts, and lower
@@ -178,24 +178,24 @@ impl FunctionInput {
         let Function { header, flow, body, extras, use_list_orders } = function;
         let launch = LaunchStatement::default();
         let mentions = Mentions::of(module.context(db), &body);
-        let (orders, is_large, slots) = (use_list_orders, is_large(&body), Arc::default());
+        let (orders, is_large, retained) = (use_list_orders, is_large(&body), Arc::default());
         FunctionInput::builder(
             module,
             header,
-            Held::new(flow),
-            Held::new(body),
-            Held::new(extras),
+            PartCell::new(flow),
+            PartCell::new(body),
+            PartCell::new(extras),
             orders,
             launch,
             mentions,
             is_large,
-            slots,
+            retained,
         )
         .durability(Durability::HIGH)
         .held_flow_durability(UNEDITED)
         .held_body_durability(UNEDITED)
         .held_extras_durability(UNEDITED)
-        .slots_durability(Durability::NEVER_CHANGE)
+        .retained_durability(Durability::NEVER_CHANGE)
         .new(db)
     }
 }

@@ -10,8 +10,8 @@ use salsa::{Durability, Setter};
 
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
-    held::Held,
     inputs::{FunctionEntry, TargetOverrides, is_large},
+    part_cell::PartCell,
 };
 
 /// What a reload found, by name of the function.
@@ -136,11 +136,11 @@ impl Database {
             let mentions = Mentions::of(input.module(self).context(self), &new.body);
             self.set_mentions(input, mentions);
             self.set_size(input, is_large(&new.body));
-            input.set_held_body(self).to(Held::new(new.body));
+            input.set_held_body(self).to(PartCell::new(new.body));
             changed = true;
         }
-        update!(flow, set_held_flow, Held::new);
-        update!(extras, set_held_extras, Held::new);
+        update!(flow, set_held_flow, PartCell::new);
+        update!(extras, set_held_extras, PartCell::new);
         update!(use_list_orders, set_use_list_orders);
         changed
     }

@@ -30,13 +30,13 @@ pub type LocalMetadataId = Idx<LocalMetadata>;
 pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Links {
     block: u32,
     prev: u32,
     next: u32,
 }
 
-const UNLINKED: Place = Place { block: NONE, prev: NONE, next: NONE };
+const UNLINKED: Links = Links { block: NONE, prev: NONE, next: NONE };
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ends {
@@ -48,7 +48,7 @@ pub(crate) struct Ends {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Body {
     pub(crate) insts: Vec<InstData>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<Links>,
     pub(crate) ends: Vec<Ends>,
     pub(crate) pool: Vec<Value>,
     /// Shapes of calls: [`CallInfo`] by the index in word 0 of a call.
@@ -244,7 +244,7 @@ impl Body {
             None => self.ends[at].last,
         };
         let number = raw(inst);
-        self.places[number as usize] = Place { block: raw(block), prev, next };
+        self.places[number as usize] = Links { block: raw(block), prev, next };
         match prev {
             NONE => self.ends[at].first = number,
             prev => self.places[prev as usize].next = number,
@@ -263,7 +263,7 @@ impl Body {
     }
 
     pub(crate) fn take_out(&mut self, inst: InstId) {
-        let Place { block, prev, next } = self.places[raw(inst) as usize];
+        let Links { block, prev, next } = self.places[raw(inst) as usize];
         if block == NONE {
             return;
         }
@@ -280,7 +280,7 @@ impl Body {
 
     /// Moves the instructions of a block from `at` to its end to the empty block `to`. O(moved).
     pub(crate) fn split_list(&mut self, at: InstId, to: BlockId) {
-        let Place { block, prev, .. } = self.places[raw(at) as usize];
+        let Links { block, prev, .. } = self.places[raw(at) as usize];
         let to = raw(to);
         if to as usize >= self.ends.len() {
             self.ends.resize(to as usize + 1, Ends { first: NONE, last: NONE });
@@ -576,7 +576,7 @@ impl Body {
     /// Bytes held on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.insts.capacity() * size_of::<InstData>()
-            + self.places.capacity() * size_of::<Place>()
+            + self.places.capacity() * size_of::<Links>()
             + self.ends.capacity() * size_of::<Ends>()
             + self.pool.capacity() * size_of::<Value>()
             + self.calls.capacity() * size_of::<CallInfo>()

@@ -6,7 +6,7 @@ use phalanx_ir::{InstData, Type, inst::Ordering};
 use crate::{
     coordinates::Coordinates,
     fault::FaultKind,
-    intrinsic::{self, Along, Intrinsic, Place},
+    intrinsic::{self, Along, Coordinate, Intrinsic},
     library_memory,
     memory::Region,
     ops, sub_groups,
@@ -48,7 +48,7 @@ pub(crate) fn alone(
             let result = intrinsic::pure(op, shapes, data.ty, types, args)?;
             ops::as_promised_of(shapes, data, types, args, result)
         }
-        Intrinsic::Place(what) => coordinate(world, at, what, args)?,
+        Intrinsic::Coordinate(what) => coordinate(world, at, what, args)?,
         Intrinsic::LaneMask(what) => match coordinate(world, at, what, args)?.bits() {
             Some(lanes) => sub_groups::four(lanes & mask(at.wave_size)),
             None => Value::Poison,
@@ -130,7 +130,7 @@ fn along(at: Coordinates, what: Along, dimension: u128) -> u64 {
 pub(crate) fn coordinate(
     world: &World<'_>,
     at: Coordinates,
-    what: Place,
+    what: Coordinate,
     args: &[Value],
 ) -> Result<Value> {
     let lanes = |mask_: u64| Value::Bits(u128::from(mask_) & mask(at.wave_size.max(32)));
@@ -144,52 +144,52 @@ pub(crate) fn coordinate(
         Ok(Value::Bits((start + u128::from(below.count_ones())) & mask(32)))
     };
     Ok(match what {
-        Place::Thread(d) => Value::Bits(at.thread[d].into()),
-        Place::Block(d) => Value::Bits(at.block[d].into()),
-        Place::BlockSize(d) => Value::Bits(at.block_size[d].into()),
-        Place::GridSize(d) => Value::Bits(at.grid_size[d].into()),
-        Place::Cluster(d) => Value::Bits((at.block[d] / at.cluster_size[d]).into()),
-        Place::ClusterCount(d) => Value::Bits((at.grid_size[d] / at.cluster_size[d]).into()),
-        Place::InCluster(d) => Value::Bits(at.in_cluster(d).into()),
-        Place::ClusterRank => Value::Bits(at.rank().into()),
-        Place::ClusterSize(d, less) => Value::Bits((at.cluster_size[d] - less).into()),
-        Place::ClusterBlocks(less) => {
+        Coordinate::Thread(d) => Value::Bits(at.thread[d].into()),
+        Coordinate::Block(d) => Value::Bits(at.block[d].into()),
+        Coordinate::BlockSize(d) => Value::Bits(at.block_size[d].into()),
+        Coordinate::GridSize(d) => Value::Bits(at.grid_size[d].into()),
+        Coordinate::Cluster(d) => Value::Bits((at.block[d] / at.cluster_size[d]).into()),
+        Coordinate::ClusterCount(d) => Value::Bits((at.grid_size[d] / at.cluster_size[d]).into()),
+        Coordinate::InCluster(d) => Value::Bits(at.in_cluster(d).into()),
+        Coordinate::ClusterRank => Value::Bits(at.rank().into()),
+        Coordinate::ClusterSize(d, less) => Value::Bits((at.cluster_size[d] - less).into()),
+        Coordinate::ClusterBlocks(less) => {
             Value::Bits((at.cluster_size.iter().product::<u32>() - less).into())
         }
-        Place::Along(what) => match args.first().and_then(Value::bits) {
+        Coordinate::Along(what) => match args.first().and_then(Value::bits) {
             Some(dimension) => Value::Bits(along(at, what, dimension).into()),
             None => Value::Poison,
         },
-        Place::Dimensions => Value::Bits(3),
-        Place::Linear => {
+        Coordinate::Dimensions => Value::Bits(3),
+        Coordinate::Linear => {
             let ([x, y, z], [width, height, _]) = (at.thread, at.block_size);
             Value::Bits(u128::from(x + width * (y + height * z)))
         }
-        Place::GlobalLinear => {
+        Coordinate::GlobalLinear => {
             let global = |what, dimension| u128::from(along(at, what, dimension));
             let position = [0, 1, 2].map(|d| global(Along::Global, d));
             let size = [0, 1].map(|d| global(Along::GlobalSize, d));
             Value::Bits(position[0] + size[0] * (position[1] + size[1] * position[2]))
         }
-        Place::Lane => Value::Bits(at.lane.into()),
-        Place::Wave => Value::Bits(at.wave.into()),
-        Place::WaveSize => Value::Bits(at.wave_size.into()),
-        Place::WaveThreads => {
+        Coordinate::Lane => Value::Bits(at.lane.into()),
+        Coordinate::Wave => Value::Bits(at.wave.into()),
+        Coordinate::WaveSize => Value::Bits(at.wave_size.into()),
+        Coordinate::WaveThreads => {
             let threads: u32 = at.block_size.iter().product();
             Value::Bits(at.wave_size.min(threads - at.wave * at.wave_size).into())
         }
-        Place::WaveCount => {
+        Coordinate::WaveCount => {
             let threads: u32 = at.block_size.iter().product();
             Value::Bits(threads.div_ceil(at.wave_size).into())
         }
-        Place::LanesEqual => lanes(own),
-        Place::LanesBelow => lanes(own - 1),
-        Place::LanesUpTo => lanes(own | (own - 1)),
-        Place::LanesAbove => lanes(!(own | (own - 1))),
-        Place::LanesFrom => lanes(!(own - 1)),
-        Place::CountLow => count(0)?,
-        Place::CountHigh => count(1)?,
-        Place::DispatchPacket => Value::Bits(world.packets[0].into()),
-        Place::ImplicitArguments => Value::Bits(world.packets[1].into()),
+        Coordinate::LanesEqual => lanes(own),
+        Coordinate::LanesBelow => lanes(own - 1),
+        Coordinate::LanesUpTo => lanes(own | (own - 1)),
+        Coordinate::LanesAbove => lanes(!(own | (own - 1))),
+        Coordinate::LanesFrom => lanes(!(own - 1)),
+        Coordinate::CountLow => count(0)?,
+        Coordinate::CountHigh => count(1)?,
+        Coordinate::DispatchPacket => Value::Bits(world.packets[0].into()),
+        Coordinate::ImplicitArguments => Value::Bits(world.packets[1].into()),
     })
 }

@@ -32,9 +32,9 @@ pub(crate) enum Intrinsic {
     /// A function of its arguments.
     Pure(Pure),
     /// The position of a thread, or a size of the launch.
-    Place(Place),
+    Coordinate(Coordinate),
     /// A position among the lanes, as a ballot.
-    LaneMask(Place),
+    LaneMask(Coordinate),
     /// A query about a ballot.
     OfBallot(OfBallot),
     /// A library function that reads or writes memory.
@@ -100,7 +100,7 @@ pub(crate) enum Token {
 
 /// A position of a thread, or a size of the launch.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Coordinate {
     Thread(usize),
     Block(usize),
     /// Extent of a workgroup.

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     fault::FaultKind,
     functions::Functions,
-    intrinsic::{Intrinsic, Place},
+    intrinsic::{Coordinate, Intrinsic},
     memory::{Apertures, Region, Segment},
     ops,
     reach::Reach,
@@ -39,7 +39,7 @@ pub struct Program<'m> {
     pub(crate) architecture: Architecture,
     target: Target,
     pub(crate) apertures: Apertures,
-    pub(crate) functions: Vec<Code<'m>>,
+    pub(crate) functions: Vec<ReadyFunction<'m>>,
     pub(crate) by_name: FxHashMap<GlobalName, usize>,
     constants: Vec<Option<Value>>,
     /// The bits of `undef`: any choice is valid. None if the program follows `undef`.
@@ -60,7 +60,7 @@ pub struct Program<'m> {
 }
 
 /// A function that is ready to be executed.
-pub(crate) struct Code<'m> {
+pub(crate) struct ReadyFunction<'m> {
     pub(crate) function: &'m Function,
     pub(crate) cfg: Option<Cfg>,
     pub(crate) cycles: Option<Cycles>,
@@ -86,7 +86,7 @@ pub(crate) enum Given {
 pub(crate) struct BuiltIn {
     pub(crate) address: u64,
     pub(crate) ty: Type,
-    pub(crate) what: Place,
+    pub(crate) what: Coordinate,
 }
 
 impl BuiltIn {
@@ -95,7 +95,7 @@ impl BuiltIn {
         let variable = &module.variables[number];
         let name = module.context.bytes(variable.name.symbol()?);
         match Intrinsic::of_library(built_in_variable(name)?.base, "")? {
-            Intrinsic::Place(what) => Some(BuiltIn { address, ty: variable.ty, what }),
+            Intrinsic::Coordinate(what) => Some(BuiltIn { address, ty: variable.ty, what }),
             _ => None,
         }
     }

@@ -150,10 +150,10 @@ impl Releases {
 
 /// Accesses of a byte that later ones may race with.
 #[derive(Clone, Debug, Default)]
-struct Accesses(SmallVec<[Kept; 2]>);
+struct Accesses(SmallVec<[PastAccess; 2]>);
 
 #[derive(Copy, Clone, Debug)]
-struct Kept {
+struct PastAccess {
     party: Party,
     stretch: u32,
     home: Home,
@@ -280,7 +280,7 @@ impl Races {
         }
         let mut is_race = false;
         let thread = self.thread(party.thread).clone();
-        let new = Kept { party, stretch: thread.stretch, home: thread.home, reach };
+        let new = PastAccess { party, stretch: thread.stretch, home: thread.home, reach };
         for address in access.address..access.address.saturating_add(access.size) {
             is_race |= self.touch((new, access.changes), &thread, (space, address), access.region);
         }
@@ -318,7 +318,7 @@ impl Races {
 
     fn touch(
         &mut self,
-        (new, changes): (Kept, bool),
+        (new, changes): (PastAccess, bool),
         thread: &Thread,
         place: (Space, u64),
         region: Region,

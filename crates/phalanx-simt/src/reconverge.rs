@@ -54,7 +54,7 @@ use crate::{
 
 /// A node of the tree of keys.
 #[derive(Copy, Clone, Debug)]
-struct Place {
+struct KeyNode {
     depth: u32,
     parent: Key,
     /// A distant ancestor.
@@ -67,14 +67,14 @@ struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
     /// By number of the key; none for keys of tokens.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<KeyNode>>,
     /// By function, computed on demand.
     joins: Vec<Option<Joins>>,
 }
 
 impl Paths {
-    fn place(&self, key: Key) -> Place {
-        let root = Place { depth: 0, parent: Key::ROOT, far: Key::ROOT, open: None };
+    fn place(&self, key: Key) -> KeyNode {
+        let root = KeyNode { depth: 0, parent: Key::ROOT, far: Key::ROOT, open: None };
         self.places.get(key.number() as usize).copied().flatten().unwrap_or(root)
     }
 
@@ -89,7 +89,7 @@ impl Paths {
             let middle = self.place(above.far);
             let is_far = above.depth - middle.depth == middle.depth - self.place(middle.far).depth;
             let far = if is_far && above.depth > 0 { middle.far } else { parent };
-            self.places[at] = Some(Place { depth: above.depth + 1, parent, far, open });
+            self.places[at] = Some(KeyNode { depth: above.depth + 1, parent, far, open });
         }
     }
 

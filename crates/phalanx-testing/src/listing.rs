@@ -26,7 +26,7 @@ use phalanx_graph::Node;
 use crate::{
     abstract_oracle::{self, Effort},
     abstract_program::{AbstractProgram, Block, Operand, Operation, Terminator, ValueNumber},
-    compare::uniformity::{Item, Place, Uniformity},
+    compare::uniformity::{DefinitionPlace, Item, Uniformity},
 };
 
 /// Functions with more blocks are not executed: a run would reach too few of the blocks.
@@ -57,7 +57,7 @@ pub fn observe(
     branches: Branches,
     tries: usize,
     runs: u64,
-) -> Result<BTreeSet<Place>, String> {
+) -> Result<BTreeSet<DefinitionPlace>, String> {
     let mut translated = translate(base, other)?;
     if branches == Branches::Independent {
         make_independent(&mut translated.program);
@@ -71,7 +71,7 @@ pub fn observe(
         seen.extend(
             observed.values.iter().filter_map(|v| translated.places.get(&(v as u32)).cloned()),
         );
-        seen.extend(observed.terminators.iter().map(Place::Terminator));
+        seen.extend(observed.terminators.iter().map(DefinitionPlace::Terminator));
     }
     Ok(seen)
 }
@@ -82,7 +82,7 @@ pub struct Translated {
     /// The program.
     pub program: AbstractProgram,
     /// The place of each value; helpers have none.
-    pub places: BTreeMap<ValueNumber, Place>,
+    pub places: BTreeMap<ValueNumber, DefinitionPlace>,
 }
 
 /// Translates a listing; see [`observe`] for the two arguments.
@@ -179,7 +179,7 @@ struct Translator<'a> {
     arguments: BTreeMap<String, ValueNumber>,
     /// The operations at the start of the entry block.
     entry: Vec<(ValueNumber, Operation)>,
-    places: BTreeMap<ValueNumber, Place>,
+    places: BTreeMap<ValueNumber, DefinitionPlace>,
     count: ValueNumber,
 }
 
@@ -195,8 +195,8 @@ impl Translator<'_> {
         for (position, item) in block.definitions.iter().enumerate() {
             let value = *number;
             *number += 1;
-            self.places.insert(value, Place::Definition(index, position));
-            let place = Place::Definition(index, position);
+            self.places.insert(value, DefinitionPlace::Definition(index, position));
+            let place = DefinitionPlace::Definition(index, position);
             let source = item.divergent && self.other_divergent(&place);
             self.definition(value, item, source, &mut operations)?;
         }
@@ -205,13 +205,14 @@ impl Translator<'_> {
         };
         let value = *number;
         *number += 1;
-        self.places.insert(value, Place::Terminator(index));
-        let source = terminator.divergent && self.other_divergent(&Place::Terminator(index));
+        self.places.insert(value, DefinitionPlace::Terminator(index));
+        let source =
+            terminator.divergent && self.other_divergent(&DefinitionPlace::Terminator(index));
         let terminator = self.terminator(value, terminator, source, &mut operations)?;
         Ok(Block { operations, terminator })
     }
 
-    fn other_divergent(&self, place: &Place) -> bool {
+    fn other_divergent(&self, place: &DefinitionPlace) -> bool {
         !self.other.all_uniform && self.other.is_divergent(place)
     }
 

@@ -33,7 +33,7 @@ use crate::{
     answers::Answers,
     code::Code,
     convergent::Operation,
-    ends::{Ends, Place},
+    ends::{Ends, InstPlace},
     pass::{Outcome, Parameters, Pass, PassError},
 };
 
@@ -178,7 +178,7 @@ fn pairs(db: &Database, function: FunctionInput, machines: Machines) -> Vec<Pair
             continue;
         };
         let ends = ends.get_or_init(|| Ends::new(&code));
-        if !ends.all_come(&code, (cfg, cycles), earlier, Place::Before(later)) {
+        if !ends.all_come(&code, (cfg, cycles), earlier, InstPlace::Before(later)) {
             continue;
         }
         if taken.contains(&one) || taken.contains(&other) {

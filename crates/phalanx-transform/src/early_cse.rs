@@ -37,7 +37,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     answers::Answers,
     code::Code,
-    ends::{Ends, Place},
+    ends::{Ends, InstPlace},
     equal::{Key, stand_for},
     memory::Memory,
     pass::{Outcome, Pass, PassError},
@@ -336,7 +336,8 @@ impl<'a> Search<'a> {
             return false;
         };
         let ends = self.ends.get_or_init(|| Ends::new(&self.code));
-        let all_come = || ends.all_come(&self.code, (cfg, cycles), earlier, Place::Before(later));
+        let all_come =
+            || ends.all_come(&self.code, (cfg, cycles), earlier, InstPlace::Before(later));
         if above == below {
             return all_come();
         }

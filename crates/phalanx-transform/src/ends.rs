@@ -28,7 +28,7 @@ use crate::code::Code;
 
 /// A place in a block.
 #[derive(Copy, Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum InstPlace {
     Before(InstId),
     EndOf(BlockId),
 }
@@ -71,22 +71,22 @@ impl Ends {
         code: &Code<'_>,
         (cfg, cycles): (&Cfg, &Cycles),
         upper: InstId,
-        lower: Place,
+        lower: InstPlace,
     ) -> bool {
         if self.in_block.is_empty() {
             return true;
         }
         let Some(above) = code.body.block_of(upper) else { return false };
         let below = match lower {
-            Place::Before(inst) => code.body.block_of(inst),
-            Place::EndOf(block) => Some(block),
+            InstPlace::Before(inst) => code.body.block_of(inst),
+            InstPlace::EndOf(block) => Some(block),
         };
         let Some(below) = below else { return false };
         let of_block = |block: BlockId| self.in_block.get(&block).copied().unwrap_or(0);
         let before = |inst: InstId| self.before.get(&inst).copied().unwrap_or(0);
         let above_lower = match lower {
-            Place::Before(inst) => before(inst),
-            Place::EndOf(block) => of_block(block),
+            InstPlace::Before(inst) => before(inst),
+            InstPlace::EndOf(block) => of_block(block),
         };
         if above == below {
             return above_lower == before(upper);

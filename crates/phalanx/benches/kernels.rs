@@ -43,7 +43,7 @@ use phalanx::{
     analysis::{
         self,
         divergence::{Divergence, Flow, Rules, ValueTable, solve},
-        lower::{self, Code, Library, Surroundings},
+        lower::{self, Code, Environment, Library},
     },
     db::queries,
     graph::{Cfg, Cycles, DomTree, sync::SyncDependence},
@@ -249,7 +249,7 @@ fn stage_divergence(session: &Session, function: FunctionId) {
 }
 
 #[inline(never)]
-fn stage_lower(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+fn stage_lower(code: Code<'_>, around: Environment<'_>) -> ValueTable {
     lower::as_llvm(code, around)
 }
 
@@ -274,7 +274,7 @@ fn stage_again(flow: Flow<'_>, table: &ValueTable) -> Divergence {
 fn with_code<R>(
     session: &Session,
     function: FunctionId,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+    run: impl FnOnce(Code<'_>, Environment<'_>) -> R,
 ) -> R {
     let (db, input) = (session.database(), function.input());
     let module = input.module(db);
@@ -292,7 +292,7 @@ fn with_code<R>(
         let metadata = &module.shell(db).metadata;
         metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
     };
-    let around = Surroundings {
+    let around = Environment {
         target,
         layout: queries::type_layout(db, module),
         launch: queries::launch_facts(db, input),

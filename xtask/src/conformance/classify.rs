@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use phalanx_testing::{
     compare::{
         PerFunction, pair_up,
-        uniformity::{self, Comparison, Place, Uniformity, ValueDifference},
+        uniformity::{self, Comparison, DefinitionPlace, Uniformity, ValueDifference},
     },
     listing::Branches,
 };
@@ -44,8 +44,10 @@ pub(super) struct Answers<'a> {
 const MORE_RUNS: usize = 24;
 
 /// Executes a function that two listings describe; returns the places that differ.
-pub(super) type Oracle<'a> =
-    &'a (dyn Fn(&Uniformity, &Uniformity, Branches) -> Result<BTreeSet<Place>, String> + Sync);
+pub(super) type Oracle<'a> = &'a (
+        dyn Fn(&Uniformity, &Uniformity, Branches) -> Result<BTreeSet<DefinitionPlace>, String>
+            + Sync
+    );
 
 /// All differences of a file, each with its class.
 pub(super) fn classify(file: &str, answers: &Answers<'_>, oracle: Oracle<'_>) -> Vec<Entry> {
@@ -155,7 +157,7 @@ impl Function<'_> {
         let mut comparison = uniformity::compare(self.llvm, self.ours);
         // Where even LLVM's rules give another answer, fixes and refinements explain nothing; that
         // is listed already.
-        let same = |place: &Place| {
+        let same = |place: &DefinitionPlace| {
             self.by_rules.is_none_or(|f| f.is_divergent(place) == self.llvm.is_divergent(place))
         };
         comparison.values.retain(|value| same(&value.place));
@@ -215,8 +217,8 @@ impl Function<'_> {
     fn value(
         &self,
         value: &ValueDifference,
-        seen: &BTreeSet<Place>,
-        independent: &BTreeSet<Place>,
+        seen: &BTreeSet<DefinitionPlace>,
+        independent: &BTreeSet<DefinitionPlace>,
     ) -> Entry {
         let class = match (value.left_divergent, seen.contains(&value.place)) {
             (true, true) => Class::Unexplained,
@@ -290,10 +292,10 @@ END BLOCK
     }
 
     /// The classes of the differences when ours is the changed text and the oracle sees `seen`.
-    fn classes(ours: &str, exact: &str, seen: &[Place]) -> Vec<Class> {
+    fn classes(ours: &str, exact: &str, seen: &[DefinitionPlace]) -> Vec<Class> {
         let (llvm, ours, exact) = (facts(LLVM), facts(ours), facts(exact));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&exact), again: &|| None };
-        let seen: BTreeSet<Place> = seen.iter().cloned().collect();
+        let seen: BTreeSet<DefinitionPlace> = seen.iter().cloned().collect();
         classify("f.ll", &answers, &|_, _, _| Ok(seen.clone()))
             .into_iter()
             .map(|entry| entry.class)
@@ -310,8 +312,8 @@ END BLOCK
         LLVM.replace(old, new)
     }
 
-    const T: Place = Place::Definition(0, 0);
-    const X: Place = Place::Definition(0, 1);
+    const T: DefinitionPlace = DefinitionPlace::Definition(0, 0);
+    const X: DefinitionPlace = DefinitionPlace::Definition(0, 1);
 
     #[test]
     fn equal_answers_have_no_entries() {

@@ -13,7 +13,7 @@ use std::{
 use phalanx_testing::{
     compare::{
         self, Fact, FormatError, PerFunction,
-        uniformity::{self, Place, Uniformity},
+        uniformity::{self, DefinitionPlace, Uniformity},
     },
     listing::{self, Branches},
     llvm_tools::{Outcome, Program},
@@ -200,7 +200,7 @@ pub(super) fn observe(
     base: &Uniformity,
     other: &Uniformity,
     branches: Branches,
-) -> Result<BTreeSet<Place>, String> {
+) -> Result<BTreeSet<DefinitionPlace>, String> {
     listing::observe(base, other, branches, 8, 200)
 }
 

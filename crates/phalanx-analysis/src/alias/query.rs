@@ -39,7 +39,7 @@ use smallvec::SmallVec;
 
 use super::linear::{Distance, Sum, are_apart_modulo};
 use crate::{
-    code::{Code, SpaceModel, Surroundings, TypeSizes, value_type},
+    code::{Code, Environment, SpaceModel, TypeSizes, value_type},
     memory::PrivateMemory,
     spaces::MemoryKinds,
 };
@@ -78,7 +78,7 @@ impl Location {
 
     /// Any bytes of the object that an address leads to.
     #[must_use]
-    pub const fn around(address: Value) -> Self {
+    pub const fn env(address: Value) -> Self {
         Self { address, size: None, reaches_back: true }
     }
 }
@@ -136,7 +136,7 @@ pub enum Named {
 /// Alias queries about the accesses of one function.
 pub struct AliasQuery<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     private: &'a PrivateMemory,
     variable: &'a dyn Fn(GlobalName) -> Option<Named>,
     sizes: TypeSizes<'a>,
@@ -178,12 +178,12 @@ impl<'a> AliasQuery<'a> {
     #[must_use]
     pub fn new(
         code: Code<'a>,
-        around: Surroundings<'a>,
+        env: Environment<'a>,
         private: &'a PrivateMemory,
         variable: &'a dyn Fn(GlobalName) -> Option<Named>,
     ) -> Self {
-        let sizes = TypeSizes::new(code.context, around.layout);
-        Self { code, around, private, variable, sizes, kinds: None, with_indices: true }
+        let sizes = TypeSizes::new(code.context, env.layout);
+        Self { code, env, private, variable, sizes, kinds: None, with_indices: true }
     }
 
     /// The same, with facts about which memories addresses lead to.
@@ -201,7 +201,7 @@ impl<'a> AliasQuery<'a> {
     /// Whether both addresses may lead to one memory.
     fn may_meet(&self, a: Value, b: Value) -> bool {
         let Some(kinds) = self.kinds else { return true };
-        let model = SpaceModel::new(self.around.target.architecture());
+        let model = SpaceModel::new(self.env.target.architecture());
         model.may_overlap(kinds.of(a), kinds.of(b))
     }
 
@@ -239,7 +239,7 @@ impl<'a> AliasQuery<'a> {
                 let length = length.and_then(|length| self.sizes.integer_operand(length));
                 Location::behind(argument, length.and_then(|length| u64::try_from(length).ok()))
             }
-            _ => Location::around(argument),
+            _ => Location::env(argument),
         }
     }
 
@@ -394,7 +394,7 @@ impl<'a> AliasQuery<'a> {
     fn space(&self, address: Value) -> Option<AddressSpace> {
         let ty = value_type(self.code, address)?;
         let number = self.code.context.type_kind(ty).address_space()?;
-        Some(AddressSpace::of(self.around.target.architecture(), number))
+        Some(AddressSpace::of(self.env.target.architecture(), number))
     }
 
     fn object(&self, base: Value) -> Object {
@@ -407,7 +407,7 @@ impl<'a> AliasQuery<'a> {
                     let mut is_fresh = context.return_attrs(info.attributes).has(AttrKind::NoAlias);
                     if let Some(callee) = body.const_callee(inst)
                         && let ConstKind::Global(name) = context.const_data(callee).kind
-                        && let Some(attributes) = (self.around.callee)(name)
+                        && let Some(attributes) = (self.env.callee)(name)
                     {
                         is_fresh |= context.return_attrs(attributes).has(AttrKind::NoAlias);
                     }

@@ -91,7 +91,7 @@ use crate::code::{Code, Numbering, pointer_space};
 /// Facts about a function that all its barriers share, from its graph, its operations, and the
 /// blocks in which threads return.
 #[derive(Debug)]
-pub(super) struct Around {
+pub(super) struct FunctionFacts {
     /// Blocks from which an operation that waits can be executed.
     live: BitSet,
     /// Blocks from which a path leads to the end of the function.
@@ -101,17 +101,17 @@ pub(super) struct Around {
     pub(super) calls_are_known: bool,
 }
 
-impl Around {
+impl FunctionFacts {
     /// O(blocks + edges); O(1) if no operation waits, since the facts are then not needed.
     pub(super) fn new(facts: Facts<'_>, sites: &[Site]) -> Self {
         let waiting = waiting(sites);
         if waiting.is_empty() {
             let none = || BitSet::new(0);
-            return Around { live: none(), ending: none(), calls_are_known: false };
+            return FunctionFacts { live: none(), ending: none(), calls_are_known: false };
         }
         let ending = backwards(facts, facts.cfg.exits());
         let calls_are_known = kinds::calls_are_known(facts, &waiting);
-        Around { live: live(facts, &waiting), ending, calls_are_known }
+        FunctionFacts { live: live(facts, &waiting), ending, calls_are_known }
     }
 
     /// Whether these facts agree with `old` about all blocks that existed then.
@@ -186,7 +186,7 @@ pub(super) fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) 
 
 /// Judges barriers, one after the other.
 pub(super) struct Check<'a> {
-    around: &'a Around,
+    env: &'a FunctionFacts,
     waiting: Vec<&'a Site>,
     /// The positions of the operations of each block among `waiting`. Computed on demand: most
     /// edits need none.
@@ -200,9 +200,9 @@ pub(super) struct Check<'a> {
 
 impl<'a> Check<'a> {
     /// O(operations).
-    pub(super) fn new(around: &'a Around, sites: &'a [Site]) -> Self {
+    pub(super) fn new(env: &'a FunctionFacts, sites: &'a [Site]) -> Self {
         Check {
-            around,
+            env,
             waiting: waiting(sites),
             waiting_in: OnceCell::new(),
             counted: OnceCell::new(),
@@ -212,8 +212,8 @@ impl<'a> Check<'a> {
     }
 
     /// The facts that all barriers share.
-    pub(super) fn around(&self) -> &'a Around {
-        self.around
+    pub(super) fn env(&self) -> &'a FunctionFacts {
+        self.env
     }
 
     /// Operations that wait.
@@ -241,12 +241,12 @@ impl<'a> Check<'a> {
     /// The finding about a barrier, if there is one.
     pub(super) fn finding(&self, facts: Facts<'_>, site: &Site) -> Option<Finding> {
         let counted = || self.counted.get_or_init(|| Counted::new(&self.waiting));
-        let scope = kinds::together(facts, site, counted, self.around.calls_are_known)?;
+        let scope = kinds::together(facts, site, counted, self.env.calls_are_known)?;
         let callee = match site.kind {
             SiteKind::Call(name) => Some(name),
             _ => None,
         };
-        let mut deciding = if !self.around.ending.contains(site.block.index()) {
+        let mut deciding = if !self.env.ending.contains(site.block.index()) {
             let before = backwards(facts, [site.block]);
             facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
         } else if facts.is_parted(site.block, scope) {
@@ -359,7 +359,7 @@ impl<'a> Check<'a> {
     /// Whether the threads that do not go on towards barriers have practically ended.
     fn is_exit(&self, facts: Facts<'_>, site: &Site, targets: &[Node]) -> bool {
         let (live, quiet): (Vec<Node>, Vec<Node>) =
-            targets.iter().partition(|target| self.around.live.contains(target.index()));
+            targets.iter().partition(|target| self.env.live.contains(target.index()));
         if live.len() > 1 || quiet.is_empty() {
             return false;
         }

@@ -39,7 +39,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts, Finding, Rule, Sites,
-    barriers::{self, Around, Check, has_effect},
+    barriers::{self, Check, FunctionFacts, has_effect},
     kinds, masks, members,
     notes::{Notes, Reads},
     numbers, rereads,
@@ -93,7 +93,7 @@ impl Split {
 pub struct Judged {
     sites: Arc<Sites>,
     launch: Launch,
-    around: Around,
+    env: FunctionFacts,
     judgements: Vec<Judgement>,
     /// Findings that depend on the operations and the graph alone.
     others: Vec<Finding>,
@@ -109,9 +109,9 @@ pub fn findings(facts: Facts<'_>, sites: &Arc<Sites>) -> Arc<[Finding]> {
 }
 
 /// Whether stored values, or effects of blocks, may change after an instruction came, went, moved
-/// or changed that is, or was, like this one. [`Judged::follow`] has to know that.
+/// or changed that is, or was, like this one. [`Judged::update`] has to know that.
 #[must_use]
-pub fn concerns_memory(code: Code<'_>, inst: InstId) -> bool {
+pub fn memory_depends_on(code: Code<'_>, inst: InstId) -> bool {
     code.body.inst(inst).opcode.is_call() || has_pointers(code, inst)
 }
 
@@ -119,15 +119,15 @@ impl Judged {
     /// Judges all operations.
     #[must_use]
     pub fn new(facts: Facts<'_>, sites: &Arc<Sites>) -> Judged {
-        let around = Around::new(facts, &sites.0);
-        let check = Check::new(&around, &sites.0);
+        let env = FunctionFacts::new(facts, &sites.0);
+        let check = Check::new(&env, &sites.0);
         let judge = |site: &Site| judge(facts, &check, site);
         let judgements = sites.0.iter().map(judge).collect();
         let others = said_of_all(facts, sites);
         let mut judged = Judged {
             sites: Arc::clone(sites),
             launch: Launch::of(facts),
-            around,
+            env,
             judgements,
             others,
             terminators: facts.divergence.terminators().clone(),
@@ -146,10 +146,10 @@ impl Judged {
 
     /// Brings the findings up to date after changes of instructions, in the same blocks with the
     /// same edges except for one split; `is_memory` says whether some changed instruction [concerns
-    /// memory](concerns_memory). Returns how many operations were judged again; None if all have to
+    /// memory](memory_depends_on). Returns how many operations were judged again; None if all have to
     /// be.
     #[must_use]
-    pub fn follow(
+    pub fn update(
         &mut self,
         facts: Facts<'_>,
         sites: &Arc<Sites>,
@@ -191,21 +191,21 @@ impl Judged {
         };
         let (mut count, mut is_other) = (0, false);
         match split {
-            None if is_memory && !self.around.is_as_before(facts, &self.sites.0) => return None,
+            None if is_memory && !self.env.is_as_before(facts, &self.sites.0) => return None,
             None => {}
             Some(_) => {
-                let around = Around::new(facts, &sites.0);
-                if !around.says_the_same(&self.around) {
+                let env = FunctionFacts::new(facts, &sites.0);
+                if !env.says_the_same(&self.env) {
                     return None;
                 }
-                self.around = around;
+                self.env = env;
                 let others = said_of_all(facts, sites);
                 is_other = others != self.others;
                 self.others = others;
             }
         }
         self.sites = Arc::clone(sites);
-        let check = Check::new(&self.around, &sites.0);
+        let check = Check::new(&self.env, &sites.0);
         for (site, known) in sites.0.iter().zip(&mut self.judgements) {
             // The operands of an operation are read without a record.
             if insts.contains(&site.inst) || is_touched(&known.reads) {

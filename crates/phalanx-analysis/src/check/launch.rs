@@ -36,16 +36,16 @@ pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Ge
         }
     }
     let dimensions = [SourceSet::X, SourceSet::Y, SourceSet::Z];
-    let concerned = dimensions.map(|source| sources.intersects(source & varying(scope, known)));
+    let affected = dimensions.map(|source| sources.intersects(source & varying(scope, known)));
     // A launch with one thread along x is of no use.
-    let can_be_one = !concerned[0] && (0..3).all(|axis| !concerned[axis] || is_open(axis));
-    if concerned != [false; 3] && can_be_one {
+    let can_be_one = !affected[0] && (0..3).all(|axis| !affected[axis] || is_open(axis));
+    if affected != [false; 3] && can_be_one {
         let mut facts = known.clone();
-        for axis in (0..3).filter(|&axis| concerned[axis]) {
+        for axis in (0..3).filter(|&axis| affected[axis]) {
             facts.workgroup_size[axis] = Extent::AtMost(1);
         }
         if is_harmless(&facts) {
-            found.push(Geometry::OneAlong(concerned));
+            found.push(Geometry::OneAlong(affected));
         }
     }
     if let Some(width) = known.wave_width

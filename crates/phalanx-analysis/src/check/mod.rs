@@ -94,7 +94,7 @@ pub use finding::{
     AccessCost, CountFault, Evaluated, Finding, Geometry, Level, Rule, Symbol, WaveCost, What,
     Witness,
 };
-pub use judged::{Judged, Split, concerns_memory, findings};
+pub use judged::{Judged, Split, findings, memory_depends_on};
 pub use notes::{Notes, Reads};
 pub use operations::{Operation, Sites, operations};
 pub use rereads::edges;

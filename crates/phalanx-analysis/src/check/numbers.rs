@@ -364,7 +364,7 @@ fn too_few(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Option<Finding> 
     let SiteKind::Barrier { number: Some(number), threads: Some(count), .. } = site.kind else {
         return None;
     };
-    if !facts.is_kernel || !check.around().calls_are_known {
+    if !facts.is_kernel || !check.env().calls_are_known {
         return None;
     }
     let mut same: Vec<&Site> = Vec::new();

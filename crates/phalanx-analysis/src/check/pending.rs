@@ -323,8 +323,8 @@ fn accesses(facts: Facts<'_>, inst: InstId, busy: Busy) -> bool {
     };
     match busy {
         Busy::Variable { name, is_read } => {
-            let is_concerned = writes || !is_read;
-            is_concerned && of_workgroup(facts, base(code, address).0) == Some(name)
+            let is_affected = writes || !is_read;
+            is_affected && of_workgroup(facts, base(code, address).0) == Some(name)
         }
         Busy::Address(to) => !writes && uncast(code, address) == uncast(code, to),
     }

@@ -99,7 +99,7 @@ pub fn findings_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
 }
 
 /// The instructions for which [`findings_at`] may differ from before, when addresses led where
-/// `before` says. `changed` are the changed instructions that [concern](concerns) findings. None if
+/// `before` says. `changed` are the changed instructions that [concern](depends_on) findings. None if
 /// it is cheaper to find everything anew.
 #[must_use]
 pub fn to_look_at(
@@ -128,7 +128,7 @@ pub fn mixed(of: SpaceContext<'_>) -> Vec<Finding> {
 /// Whether [`findings`] may depend on an instruction, apart from its block and from where addresses
 /// lead.
 #[must_use]
-pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
+pub fn depends_on(code: Code<'_>, inst: InstId) -> bool {
     has_pointers(code, inst)
 }
 

@@ -266,9 +266,9 @@ fn may_be_several(facts: Facts<'_>, inst: InstId) -> bool {
         match came {
             Came::Comes(arrivals) => {
                 are_sure &= arrivals.iter().all(|arrival| arrival.is_sure);
-                let around = arrivals.iter().map(|arrival| arrival.rounds.get(1..));
+                let env = arrivals.iter().map(|arrival| arrival.rounds.get(1..));
                 let own: FxHashSet<Vec<u32>> =
-                    around.map(|rounds| rounds.unwrap_or_default().to_vec()).collect();
+                    env.map(|rounds| rounds.unwrap_or_default().to_vec()).collect();
                 together |= own.into_iter().any(|round| !rounds.insert(round));
             }
             Came::NotCalled | Came::Unknown => are_sure = false,

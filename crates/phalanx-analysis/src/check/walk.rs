@@ -95,7 +95,7 @@ pub(super) struct Walks<'a> {
     /// Blocks from which a path leads to the operation.
     before: BitSet,
     /// Cycles around the operation, the innermost first.
-    around: Vec<CycleId>,
+    env: Vec<CycleId>,
     size: Option<[u32; 3]>,
     regions: RefCell<FxHashMap<Node, Option<Rc<Region>>>>,
     own: RefCell<FxHashMap<InstId, bool>>,
@@ -147,7 +147,7 @@ impl<'a> Walks<'a> {
             scope,
             arguments: Vec::new(),
             before: super::barriers::backwards(facts, [block]),
-            around: innermost.into_iter().flat_map(|of| facts.cycles.ancestors(of)).collect(),
+            env: innermost.into_iter().flat_map(|of| facts.cycles.ancestors(of)).collect(),
             size: super::witness::exact_size(facts.launch),
             regions: RefCell::default(),
             own: RefCell::default(),
@@ -174,7 +174,7 @@ impl<'a> Walks<'a> {
         let entry = facts.cfg.entry();
         let mut state = State {
             entry: by,
-            rounds: vec![0; self.around.len()],
+            rounds: vec![0; self.env.len()],
             fuel: FUEL,
             is_sure: by.map_or_else(together, |by| by.is_sure),
             ..State::default()
@@ -213,7 +213,7 @@ impl<'a> Walks<'a> {
 
     fn count_round(&self, from: Option<Node>, at: Node, state: &mut State<'_>) {
         let cycles = self.facts.cycles;
-        for (number, &cycle) in self.around.iter().enumerate() {
+        for (number, &cycle) in self.env.iter().enumerate() {
             if cycles.header(cycle) != at {
                 continue;
             }

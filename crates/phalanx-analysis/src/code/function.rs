@@ -26,7 +26,7 @@ pub struct Code<'a> {
 
 /// What is known about the surroundings of a function.
 #[derive(Copy, Clone)]
-pub struct Surroundings<'a> {
+pub struct Environment<'a> {
     /// The target.
     pub target: &'a phalanx_target::Target,
     /// Sizes of types.

@@ -3,7 +3,7 @@
 //! | type | what it holds |
 //! |---|---|
 //! | [`Code`] | a function of the IR; names, metadata and debug records are left out, so no analysis can depend on them |
-//! | [`Surroundings`] | the target, the launch, attributes of other functions, [what is known of calls](calls) |
+//! | [`Environment`] | the target, the launch, attributes of other functions, [what is known of calls](calls) |
 //! | [`Library`] | functions that are known by their names: `get_local_id`, `__nv_sinf` |
 //! | [`Numbering`] | the number that an argument or an instruction has as a value of the analyses |
 //! | [`SpaceSet`] | a set of memories, such as `shared` and `global` |
@@ -21,7 +21,7 @@ mod sizes;
 mod space_set;
 
 pub use assembly::read_assembly;
-pub use function::{Code, Surroundings};
+pub use function::{Code, Environment};
 pub(crate) use function::{pointer_space, value_type};
 pub use library::Library;
 pub(crate) use library::held;

@@ -118,7 +118,7 @@ pub fn controlled(code: Code<'_>) -> Vec<InstId> {
 /// Whether changed instructions make or use tokens, so that the set of escaping calls may change.
 /// O(changed).
 #[must_use]
-pub fn concerns(code: Code<'_>, changed: &[InstId]) -> bool {
+pub fn depends_on(code: Code<'_>, changed: &[InstId]) -> bool {
     let body = code.body;
     let is_call = |inst: &InstId| body.inst(*inst).opcode.is_call();
     // Most edits change no call, which is cheaper to find out than whether a call has a token.

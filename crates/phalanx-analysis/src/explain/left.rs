@@ -21,7 +21,7 @@ use phalanx_target::SourceSet;
 
 use super::{Derivations, Link, returned::Given};
 use crate::code::{
-    Code, Numbering, Surroundings,
+    Code, Environment, Numbering,
     calls::{Input, Outcome, meet, of_call},
 };
 use crate::lower::{self, MemoryVersion, VersionBy};
@@ -46,7 +46,7 @@ pub struct Left {
 #[must_use]
 pub fn left_by(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     version: &MemoryVersion,
     operand: Option<Value>,
@@ -54,7 +54,7 @@ pub fn left_by(
 ) -> Vec<Left> {
     let found = || {
         let VersionBy::Write(call) = version.by else { return None };
-        let known = of_call(code, around.calls, call)?;
+        let known = of_call(code, env.calls, call)?;
         let through = known.through.as_ref()?;
         let mut slots = memory.slots().iter().filter(|slot| slot.alloca == version.object);
         let slot = slots.find(|slot| slot.range.map(|(first, _)| first) == version.offset)?;
@@ -97,20 +97,20 @@ pub fn left_by(
 /// `sources`, and which of its values stand for versions of memory. Empty if there is none.
 ///
 /// The first link is about what is there at a return, or about a branch that sends threads to
-/// returns at which something else is there. What `around` knows of the function's own arguments
+/// returns at which something else is there. What `env` knows of the function's own arguments
 /// does not matter.
 #[must_use]
 pub fn left(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     (flow, postdom): (Flow<'_>, &PostDomTree),
     left: &Left,
     sources: SourceSet,
 ) -> (Vec<Link>, Vec<MemoryVersion>) {
-    let facts = WithoutArguments(around.calls, code);
-    let around = Surroundings { calls: &facts, ..around };
-    let memory = PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom);
-    let (mut table, values, versions) = lower::full_through_and_versions(code, around, &memory);
+    let facts = WithoutArguments(env.calls, code);
+    let env = Environment { calls: &facts, ..env };
+    let memory = PrivateMemory::with_pointees(code, env, flow.cfg, flow.dom);
+    let (mut table, values, versions) = lower::full_through_and_versions(code, env, &memory);
     if let Given::Argument(position, sources) = left.given {
         if position as usize >= code.header.params.len() {
             return (Vec::new(), Vec::new());

@@ -13,7 +13,7 @@ use phalanx_graph::PostDomTree;
 use phalanx_target::SourceSet;
 
 use super::{Derivations, Link};
-use crate::code::{Code, Numbering, Surroundings};
+use crate::code::{Code, Environment, Numbering};
 use crate::lower;
 use crate::memory::PrivateMemory;
 use crate::summary::{WithoutArguments, returns::Returns};
@@ -31,22 +31,22 @@ pub enum Given {
 /// for one of `sources`. Empty if there is none.
 ///
 /// The first link is about a return, about what is inserted into the structure that is returned, or
-/// about a branch at which threads part for different returns. What `around` knows of the
+/// about a branch at which threads part for different returns. What `env` knows of the
 /// function's own arguments does not matter.
 #[must_use]
 pub fn returned(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     flow: Flow<'_>,
     postdom: &PostDomTree,
     given: Given,
     member: Option<u32>,
     sources: SourceSet,
 ) -> Vec<Link> {
-    let facts = WithoutArguments(around.calls, code);
-    let around = Surroundings { calls: &facts, ..around };
-    let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
-    let mut table = lower::full_with(code, around, &memory, 0);
+    let facts = WithoutArguments(env.calls, code);
+    let env = Environment { calls: &facts, ..env };
+    let memory = PrivateMemory::through_calls(code, env, flow.cfg, flow.dom);
+    let mut table = lower::full_with(code, env, &memory, 0);
     let numbering = Numbering::new(code.header);
     if let Given::Argument(position, sources) = given {
         if position as usize >= code.header.params.len() {

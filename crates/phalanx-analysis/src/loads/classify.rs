@@ -18,12 +18,12 @@ use super::facts::{Facts, Omitted, VariableUse};
 use super::refusal::Refusal;
 use super::unchanged::Unchanged;
 use crate::alias::{AliasQuery, Location, Named};
-use crate::code::{Code, Numbering, SpaceModel, SpaceSet, Surroundings, TypeSizes};
+use crate::code::{Code, Environment, Numbering, SpaceModel, SpaceSet, TypeSizes};
 
 /// The classes of all loads of a function.
 #[must_use]
-pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> LoadClasses {
-    with_classifier((code, around, facts), None, classify_with)
+pub fn classify(code: Code<'_>, env: Environment<'_>, facts: Facts<'_>) -> LoadClasses {
+    with_classifier((code, env, facts), None, classify_with)
 }
 
 pub(super) fn classify_with(classifier: &mut Classifier<'_>) -> LoadClasses {
@@ -35,7 +35,7 @@ pub(super) fn classify_with(classifier: &mut Classifier<'_>) -> LoadClasses {
 
 /// Calls `run` with a classifier, which starts with the acquires of the function if they are known.
 pub(super) fn with_classifier<R>(
-    (code, around, facts): (Code<'_>, Surroundings<'_>, Facts<'_>),
+    (code, env, facts): (Code<'_>, Environment<'_>, Facts<'_>),
     acquires: Option<Acquires>,
     run: impl FnOnce(&mut Classifier<'_>) -> R,
 ) -> R {
@@ -44,17 +44,17 @@ pub(super) fn with_classifier<R>(
         VariableUse::Unknown => None,
         _ => Some(Named::Object),
     };
-    let architecture = around.target.architecture();
+    let architecture = env.target.architecture();
     // Classes are retained, and an edit that changes only the computation of an index does not
     // classify loads again. So alias answers must not depend on such computations.
-    let aliases = AliasQuery::new(code, around, facts.private, &variable).by_constant_steps();
+    let aliases = AliasQuery::new(code, env, facts.private, &variable).by_constant_steps();
     run(&mut Classifier {
         code,
-        around,
+        env,
         facts,
         numbering: Numbering::new(code.header),
-        varying: varying(Scope::Wave, around.launch),
-        sizes: TypeSizes::new(code.context, around.layout),
+        varying: varying(Scope::Wave, env.launch),
+        sizes: TypeSizes::new(code.context, env.layout),
         aliases: aliases.with_kinds(Some(facts.kinds)),
         acquires,
         clobbers: None,
@@ -65,7 +65,7 @@ pub(super) fn with_classifier<R>(
 
 pub(super) struct Classifier<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     facts: Facts<'a>,
     numbering: Numbering,
     varying: SourceSet,
@@ -125,7 +125,7 @@ impl Classifier<'_> {
 
     /// The memories of the device; on NVPTX constant memory is not among them.
     fn device(&self) -> SpaceSet {
-        match self.around.target.architecture() {
+        match self.env.target.architecture() {
             Architecture::Nvptx => SpaceSet::GLOBAL,
             _ => SpaceSet::GLOBAL | SpaceSet::CONSTANT,
         }
@@ -146,7 +146,7 @@ impl Classifier<'_> {
             return None;
         }
         let address = self.code.body.operands(inst)[0];
-        let model = SpaceModel::new(self.around.target.architecture());
+        let model = SpaceModel::new(self.env.target.architecture());
         let is_anything = memories == SpaceSet::ALL.memories()
             || model.generic().is_some_and(|number| memories.contains(model.of(number)));
         let is_unknown = self.facts.writers.pointers.of(self.code, address).has_unknown();
@@ -170,8 +170,8 @@ impl Classifier<'_> {
 
     fn align(&self, inst: InstId) -> u64 {
         let data = self.code.body.inst(inst);
-        let layout = self.around.layout.data_layout();
-        let natural = || layout.abi_align(self.code.context, self.around.layout, data.ty);
+        let layout = self.env.layout.data_layout();
+        let natural = || layout.abi_align(self.code.context, self.env.layout, data.ty);
         data.mem().align().or_else(natural).unwrap_or(1)
     }
 
@@ -216,18 +216,18 @@ impl Classifier<'_> {
             });
         }
         self.walked.push(inst);
-        let (code, around, facts) = (self.code, self.around, self.facts);
-        let acquires = self.acquires.get_or_insert_with(|| Acquires::new(code, around));
+        let (code, env, facts) = (self.code, self.env, self.facts);
+        let acquires = self.acquires.get_or_insert_with(|| Acquires::new(code, env));
         let clobbers = self.clobbers.get_or_insert_with(|| Clobbers::new(code, facts, acquires));
         let size = self.sizes.store_size(code.body.inst(inst).ty);
         let location = Location::behind(code.body.operands(inst)[0], size);
-        clobbers.before(code, around, facts, &mut self.aliases, inst, location).map(|found| {
-            match found {
+        clobbers.before(code, env, facts, &mut self.aliases, inst, location).map(
+            |found| match found {
                 Found::Acquire(by) => Refusal::Acquire(by),
                 Found::Store(by) => Refusal::Clobbered(by),
                 Found::TooFar => Refusal::TooFar,
-            }
-        })
+            },
+        )
     }
 }
 

@@ -35,7 +35,7 @@ use super::{
     Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::written_by_call,
 };
 use crate::alias::{Alias, AliasQuery, Location};
-use crate::code::{Code, SpaceModel, SpaceSet, Surroundings, value_type};
+use crate::code::{Code, Environment, SpaceModel, SpaceSet, value_type};
 use crate::memory::{
     ClassicMemorySsa,
     classic::Clobber,
@@ -67,17 +67,17 @@ pub struct Acquires(FxHashSet<InstId>);
 impl Acquires {
     /// The acquires of a function. O(instructions).
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
+    pub fn new(code: Code<'_>, env: Environment<'_>) -> Self {
         let blocks = code.flow.order().iter();
         let insts = blocks.flat_map(|&block| code.body.block_insts(block));
-        Self(insts.filter(|&inst| acquires(code, around, inst)).collect())
+        Self(insts.filter(|&inst| acquires(code, env, inst)).collect())
     }
 
     /// Updates the acquires after instructions have changed, come or gone. O(changed instructions).
-    pub fn follow(&mut self, code: Code<'_>, around: Surroundings<'_>, changed: &[InstId]) {
+    pub fn update(&mut self, code: Code<'_>, env: Environment<'_>, changed: &[InstId]) {
         for &inst in changed {
             let is_linked = code.body.block_of(inst).is_some();
-            if is_linked && acquires(code, around, inst) {
+            if is_linked && acquires(code, env, inst) {
                 self.0.insert(inst);
             } else {
                 self.0.remove(&inst);
@@ -145,7 +145,7 @@ impl Clobbers {
     pub fn before(
         &mut self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         facts: Facts<'_>,
         aliases: &mut AliasQuery<'_>,
         load: InstId,
@@ -159,7 +159,7 @@ impl Clobbers {
         if facts.omits(Omitted::Clobbers) {
             return None;
         }
-        let walk = Walk { code, around, facts };
+        let walk = Walk { code, env, facts };
         let set = facts.writers.pointers.of(code, location.address);
         let mut culprit = None;
         let found = self.clobber(load, |inst| {
@@ -182,11 +182,11 @@ impl Clobbers {
     pub fn is_nothing_before(
         &mut self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         facts: Facts<'_>,
         call: InstId,
     ) -> bool {
-        let walk = Walk { code, around, facts };
+        let walk = Walk { code, env, facts };
         let found = self.clobber(call, |inst| walk.may_write_device(inst));
         found == Some(Clobber::Entry) && self.acquire_before(code, call).is_none()
     }
@@ -232,7 +232,7 @@ const NOT_DEVICE: SpaceSet = SpaceSet::SHARED
 
 struct Walk<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     facts: Facts<'a>,
 }
 
@@ -247,7 +247,7 @@ impl Walk<'_> {
             Opcode::AtomicRmw | Opcode::CmpXchg => is_device(self.facts.kinds.at(body, inst, 0)),
             opcode if opcode.is_call() => {
                 let called = |name, ty| (self.facts.written_by)(name, ty);
-                written_by_call(self.code, self.around, self.facts.kinds, &called, inst)
+                written_by_call(self.code, self.env, self.facts.kinds, &called, inst)
                     .is_none_or(is_device)
             }
             _ => true,
@@ -273,7 +273,7 @@ impl Walk<'_> {
                 .location(inst)
                 .is_none_or(|written| self.may_alias(aliases, location, set, written)),
             opcode if opcode.is_call() && self.facts.omits(Omitted::Acquires) => {
-                !acquires(self.code, self.around, inst)
+                !acquires(self.code, self.env, inst)
                     && self.call_may_write(aliases, inst, location, set)
             }
             opcode if opcode.is_call() => self.call_may_write(aliases, inst, location, set),
@@ -317,7 +317,7 @@ impl Walk<'_> {
 
     /// Whether both addresses lead to different memories, in any two iterations.
     fn are_in_different_spaces(&self, a: Value, b: Value) -> bool {
-        let (kinds, architecture) = (self.facts.kinds, self.around.target.architecture());
+        let (kinds, architecture) = (self.facts.kinds, self.env.target.architecture());
         if !SpaceModel::new(architecture).may_overlap(kinds.of(a), kinds.of(b)) {
             return true;
         }
@@ -379,7 +379,7 @@ impl Walk<'_> {
         if self.facts.omits(Omitted::Calls) {
             return false;
         }
-        let effects = call_effects(self.code, self.around, call);
+        let effects = call_effects(self.code, self.env, call);
         let mut elsewhere = MemoryLocation::ALL.iter().any(|&at| {
             !matches!(at, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
                 && effects.access(at).writes()
@@ -389,7 +389,7 @@ impl Walk<'_> {
         let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
         if let Some(&ConstKind::Global(name)) = callee
             && info.bundles.is_empty()
-            && let Some(found) = self.around.calls.summary(name)
+            && let Some(found) = self.env.calls.summary(name)
             && found.ty == Some(info.function_type)
         {
             let memory = found.effects.memory;

@@ -62,20 +62,20 @@
 mod classes;
 mod classify;
 pub mod clobbers;
-mod concern;
+mod dependencies;
 mod facts;
-pub mod follow;
 pub mod pointers;
 mod refusal;
 pub mod unchanged;
+pub mod update;
 pub mod writes;
 
 pub use classes::{Load, LoadClass, LoadClasses};
 pub use classify::classify;
-pub use concern::concerns;
+pub use dependencies::depends_on;
 pub use facts::{Facts, Omitted, VariableUse};
-pub use follow::{LoadEdits, LoadFollower};
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
 pub use unchanged::{Unchanged, Writers};
+pub use update::{LoadEdits, LoadUpdater};
 pub use writes::{may_write, written_at, written_by_call, written_memories};

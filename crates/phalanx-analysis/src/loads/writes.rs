@@ -8,7 +8,7 @@ use phalanx_ir::{
     GlobalName, InstId, Opcode, Type, TypeKind, attributes::MemoryLocation, constant::ConstKind,
 };
 
-use crate::code::{Code, SpaceSet, Surroundings, value_type};
+use crate::code::{Code, Environment, SpaceSet, value_type};
 use crate::memory::effects::call_effects;
 use crate::spaces::MemoryKinds;
 
@@ -22,14 +22,14 @@ pub type WrittenBy<'a> = &'a dyn Fn(GlobalName, Type) -> Option<SpaceSet>;
 #[must_use]
 pub fn written_memories(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     kinds: &MemoryKinds,
     callee: WrittenBy<'_>,
 ) -> Option<SpaceSet> {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     let mut all = SpaceSet::EMPTY;
     for inst in insts.filter(|&inst| may_write(code, inst)) {
-        all |= written_at(code, around, kinds, callee, inst)?;
+        all |= written_at(code, env, kinds, callee, inst)?;
     }
     Some(all)
 }
@@ -39,7 +39,7 @@ pub fn written_memories(
 #[must_use]
 pub fn written_at(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     kinds: &MemoryKinds,
     callee: WrittenBy<'_>,
     inst: InstId,
@@ -47,7 +47,7 @@ pub fn written_at(
     match code.body.inst(inst).opcode {
         Opcode::Store => Some(kinds.at(code.body, inst, 1).memories()),
         Opcode::AtomicRmw | Opcode::CmpXchg => Some(kinds.at(code.body, inst, 0).memories()),
-        opcode if opcode.is_call() => written_by_call(code, around, kinds, callee, inst),
+        opcode if opcode.is_call() => written_by_call(code, env, kinds, callee, inst),
         _ => None,
     }
 }
@@ -74,7 +74,7 @@ pub fn may_write(code: Code<'_>, inst: InstId) -> bool {
 #[must_use]
 pub fn written_by_call(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     kinds: &MemoryKinds,
     callee: WrittenBy<'_>,
     call: InstId,
@@ -93,7 +93,7 @@ pub fn written_by_call(
     {
         return Some(SpaceSet::EMPTY);
     }
-    let effects = call_effects(code, around, call);
+    let effects = call_effects(code, env, call);
     if effects.only_reads() {
         return Some(SpaceSet::EMPTY);
     }

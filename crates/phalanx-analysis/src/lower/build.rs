@@ -8,17 +8,19 @@ use phalanx_fixpoint::interrupt;
 use phalanx_graph::Node;
 use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
 
-use super::rule::{Reads, Rules, TerminatorRule, has_operands, incoming, operands, rule_of};
+use super::rule::{
+    LoweringRules, Reads, TerminatorRule, has_operands, incoming, operands, rule_of,
+};
 use crate::code::{Code, Numbering};
 
 /// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of
 /// its own so that the common case, a pure function of all operands, costs no call.
-pub(super) fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
+pub(super) fn lower<R: LoweringRules>(code: Code<'_>, rules: &mut R) -> ValueTable {
     lower_open(code, rules).finish()
 }
 
 /// As [`lower`], but the caller can add to the table.
-pub(super) fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
+pub(super) fn lower_open<R: LoweringRules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
     let Code { context, header, flow, body, .. } = code;
     let numbering = Numbering::new(header);
     let values = header.params.len() + body.id_count();
@@ -81,7 +83,7 @@ pub(super) fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableB
 
 /// States the definition of an instruction that is no phi; returns what it reads.
 #[inline(always)]
-fn define<R: Rules>(
+fn define<R: LoweringRules>(
     table: &mut ValueTableBuilder,
     rules: &mut R,
     body: &Body,
@@ -100,7 +102,7 @@ fn define<R: Rules>(
 /// Definitions of instructions in blocks that are not listed in the order. These blocks are never
 /// executed, so uses do not count.
 #[cold]
-fn define_unlisted<R: Rules>(table: &mut ValueTableBuilder, rules: &mut R, code: Code<'_>) {
+fn define_unlisted<R: LoweringRules>(table: &mut ValueTableBuilder, rules: &mut R, code: Code<'_>) {
     let Code { header, flow, body, .. } = code;
     let numbering = Numbering::new(header);
     let mut is_listed = vec![false; flow.id_count()];

@@ -9,7 +9,7 @@ use super::rule::{Reads, Rule};
 use crate::code::Code;
 use crate::{
     code::calls::{CallFacts, Dependence, Input, Outcome, of_call},
-    memory::Looked,
+    memory::PrivateView,
 };
 
 /// The rule of a call of a function, or of a member of what it returns. None if nothing is known of
@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn rule(
     code: Code<'_>,
     facts: &dyn CallFacts,
-    memory: Option<Looked<'_>>,
+    memory: Option<PrivateView<'_>>,
     call: InstId,
     member: Option<u32>,
 ) -> Option<Rule> {
@@ -83,7 +83,7 @@ pub(super) fn rule(
 pub(super) fn is_known_as_whole(
     code: Code<'_>,
     facts: &dyn CallFacts,
-    memory: Option<Looked<'_>>,
+    memory: Option<PrivateView<'_>>,
     (call, member): (InstId, u32),
 ) -> bool {
     let is_anything = |outcome: &Outcome| outcome.sources.contains(SourceSet::OPAQUE_THREAD);

@@ -9,14 +9,14 @@ use super::full::FullRules;
 use super::llvm::LlvmRules;
 use super::omitted::OmittedRead;
 use super::private::{MemoryRows, MemoryVersion, PointeeValues};
-use crate::code::{Code, Numbering, Surroundings};
-use crate::memory::{Looked, PrivateMemory};
+use crate::code::{Code, Environment, Numbering};
+use crate::memory::{PrivateMemory, PrivateView};
 use crate::shape::Shapes;
 
 /// Tables by our own rules, which hold for every execution.
 #[must_use]
-pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
-    lower(code, &mut FullRules::new(code, around))
+pub fn full(code: Code<'_>, env: Environment<'_>) -> ValueTable {
+    lower(code, &mut FullRules::new(code, env))
 }
 
 /// As [`full`], with the contents of private memory for its loads. The values that stand for
@@ -24,11 +24,11 @@ pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
 #[must_use]
 pub fn full_with(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     unused: usize,
 ) -> ValueTable {
-    with_rows(code, around, (memory, None), unused).0
+    with_rows(code, env, (memory, None), unused).0
 }
 
 /// The same without something that loads depend on. Tests use it to see that they find the error.
@@ -36,22 +36,22 @@ pub fn full_with(
 #[must_use]
 pub fn full_without(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     omitted: OmittedRead,
 ) -> ValueTable {
-    with_rows(code, around, (memory, Some(omitted)), 0).0
+    with_rows(code, env, (memory, Some(omitted)), 0).0
 }
 
 /// The same, with what is needed to bring the table up to date: which values stand for versions of
 /// memory, and the shapes that rules used.
 pub(crate) fn full_and_rows(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     unused: usize,
 ) -> (ValueTable, MemoryRows, Box<Shapes>) {
-    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    let mut rules = FullRules::new(code, env).with_memory(PrivateView::Whole(memory));
     let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
     (table, rows, rules.into_shapes())
 }
@@ -60,10 +60,10 @@ pub(crate) fn full_and_rows(
 /// of memory have sources as other values do.
 pub(crate) fn full_through(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
 ) -> (ValueTable, PointeeValues) {
-    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    let (table, rows) = with_rows(code, env, (memory, None), 0);
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     (table.with_memory_reported(), rows.pointees(first))
 }
@@ -72,10 +72,10 @@ pub(crate) fn full_through(
 /// numbers.
 pub(crate) fn full_through_and_versions(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
 ) -> (ValueTable, PointeeValues, Vec<MemoryVersion>) {
-    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    let (table, rows) = with_rows(code, env, (memory, None), 0);
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     (table.with_memory_reported(), rows.pointees(first), rows.versions(first))
 }
@@ -85,10 +85,10 @@ pub(crate) fn full_through_and_versions(
 #[must_use]
 pub fn memory_versions(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
 ) -> Vec<MemoryVersion> {
-    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    let (table, rows) = with_rows(code, env, (memory, None), 0);
     table.memory().map_or_else(Vec::new, |memory| rows.versions(memory.first as usize))
 }
 
@@ -97,11 +97,11 @@ pub fn memory_versions(
 /// known. In answers, versions of memory have sources as other values do.
 pub(crate) fn full_with_contents(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     passed: &[(InstId, u32)],
 ) -> (ValueTable, Vec<Option<Value>>) {
-    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    let mut rules = FullRules::new(code, env).with_memory(PrivateView::Whole(memory));
     let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
         return (lower(code, &mut rules), vec![None; passed.len()]);
     };
@@ -117,11 +117,11 @@ pub(crate) fn full_with_contents(
 
 fn with_rows(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
     unused: usize,
 ) -> (ValueTable, MemoryRows) {
-    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
+    let mut rules = FullRules::new(code, env).with_memory(PrivateView::Whole(memory));
     with_rules(code, &mut rules, (memory, omitted), unused)
 }
 
@@ -142,13 +142,13 @@ pub(super) fn with_rules(
 
 /// Tables by the rules of LLVM 22: its sources, its always-uniform values.
 #[must_use]
-pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
-    lower(code, &mut LlvmRules::new(code, around, false))
+pub fn as_llvm(code: Code<'_>, env: Environment<'_>) -> ValueTable {
+    lower(code, &mut LlvmRules::new(code, env, false))
 }
 
 /// As [`as_llvm`], and with an omission of LLVM: it takes results of `invoke` for sources, but does
 /// not look at their users.
 #[must_use]
-pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
-    lower(code, &mut LlvmRules::new(code, around, true))
+pub fn as_exact_llvm(code: Code<'_>, env: Environment<'_>) -> ValueTable {
+    lower(code, &mut LlvmRules::new(code, env, true))
 }

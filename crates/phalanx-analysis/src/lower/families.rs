@@ -14,10 +14,10 @@ use super::full::FullRules;
 use super::omitted::Family;
 #[cfg(any(test, feature = "testing"))]
 use super::omitted::OmittedPart;
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 use crate::{
     code::calls::NoCallFacts,
-    memory::{Looked, PrivateMemory},
+    memory::{PrivateMemory, PrivateView},
 };
 
 /// As [`full_with`](super::full_with), without a part of what shapes say. Tests use it to see that
@@ -26,12 +26,12 @@ use crate::{
 #[must_use]
 pub fn full_without_part(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     part: OmittedPart,
 ) -> ValueTable {
     let mut rules =
-        FullRules::new(code, around).with_memory(Looked::Whole(memory)).without_part(part);
+        FullRules::new(code, env).with_memory(PrivateView::Whole(memory)).without_part(part);
     with_rules(code, &mut rules, (memory, None), 0).0
 }
 
@@ -39,18 +39,19 @@ pub fn full_without_part(
 #[must_use]
 pub fn full_without_family(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     memory: &PrivateMemory,
     family: Family,
 ) -> ValueTable {
-    let launch = LaunchFacts { wave_width: around.launch.wave_width, ..LaunchFacts::default() };
-    let around = match family {
-        Family::Calls => Surroundings { calls: &NoCallFacts, ..around },
-        Family::Launch => Surroundings { launch: &launch, ..around },
-        _ => around,
+    let launch = LaunchFacts { wave_width: env.launch.wave_width, ..LaunchFacts::default() };
+    let env = match family {
+        Family::Calls => Environment { calls: &NoCallFacts, ..env },
+        Family::Launch => Environment { launch: &launch, ..env },
+        _ => env,
     };
     let nothing = PrivateMemory::default();
     let memory = if family == Family::Memory { &nothing } else { memory };
-    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory)).without(family);
+    let mut rules =
+        FullRules::new(code, env).with_memory(PrivateView::Whole(memory)).without(family);
     with_rules(code, &mut rules, (memory, None), 0).0
 }

@@ -28,24 +28,24 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 
-use super::rule::{Reads, Rule, Rules, TerminatorRule};
+use super::rule::{LoweringRules, Reads, Rule, TerminatorRule};
 use super::{
     assembly, calls,
     omitted::{Family, OmittedPart},
     results::{OperandFacts, rule_of},
 };
-use crate::code::{Code, Surroundings};
-use crate::memory::Looked;
+use crate::code::{Code, Environment};
+use crate::memory::PrivateView;
 use crate::{
     code::calls::CallFacts,
     convergence::{escape, tokens::Tokens},
-    shape::{self, Dependence, Place, Shapes, Trust},
+    shape::{self, Dependence, ShapeContext, Shapes, Trust},
 };
 
 /// The rules of a function.
 pub struct FullRules<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     /// Boxed, as in the state that retains it, which is passed on with every edit.
     shapes: Box<Shapes>,
     /// The context in which intrinsics are evaluated, once the rules have met one.
@@ -55,7 +55,7 @@ pub struct FullRules<'a> {
     /// one.
     intrinsics: Vec<Option<(Const, Option<Intrinsic>)>>,
     /// Private memory, if the contents of its loads are used.
-    memory: Option<Looked<'a>>,
+    memory: Option<PrivateView<'a>>,
     /// Rules that are left out.
     without: Option<Family>,
     /// A part of what shapes say that is left out.
@@ -73,22 +73,18 @@ const KNOWN: usize = 16;
 impl<'a> FullRules<'a> {
     /// The rules for a function in its surroundings.
     #[must_use]
-    pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
-        Self::with_shapes(code, around, Box::new(Shapes::new(code, around, Trust::Nothing)))
+    pub fn new(code: Code<'a>, env: Environment<'a>) -> Self {
+        Self::with_shapes(code, env, Box::new(Shapes::new(code, env, Trust::Nothing)))
     }
 
     /// The same rules, with shapes that were found before, with [`Trust::Nothing`].
-    pub(super) fn with_shapes(
-        code: Code<'a>,
-        around: Surroundings<'a>,
-        shapes: Box<Shapes>,
-    ) -> Self {
+    pub(super) fn with_shapes(code: Code<'a>, env: Environment<'a>, shapes: Box<Shapes>) -> Self {
         FullRules {
             code,
-            around,
+            env,
             shapes,
             context: OnceCell::new(),
-            entry: code.entry(around.target.architecture()),
+            entry: code.entry(env.target.architecture()),
             intrinsics: Vec::new(),
             memory: None,
             without: None,
@@ -107,7 +103,7 @@ impl<'a> FullRules<'a> {
     }
 
     /// The same rules, with the contents of private memory.
-    pub(super) fn with_memory(self, memory: Looked<'a>) -> Self {
+    pub(super) fn with_memory(self, memory: PrivateView<'a>) -> Self {
         FullRules { memory: Some(memory), ..self }
     }
 
@@ -123,13 +119,13 @@ impl<'a> FullRules<'a> {
             OmittedPart::Poison => Trust::Flags,
             _ => Trust::Nothing,
         };
-        let shapes = Box::new(Shapes::new(self.code, self.around, trust));
+        let shapes = Box::new(Shapes::new(self.code, self.env, trust));
         FullRules { shapes, without_part: Some(part), ..self }
     }
 
     /// Summaries of callees.
     pub(super) fn calls(&self) -> &'a dyn CallFacts {
-        self.around.calls
+        self.env.calls
     }
 
     /// The shapes that were found.
@@ -139,7 +135,7 @@ impl<'a> FullRules<'a> {
 
     fn context(&self) -> &TransferContext {
         self.context.get_or_init(|| {
-            let Surroundings { launch, lockstep, permutes_halves, .. } = self.around;
+            let Environment { launch, lockstep, permutes_halves, .. } = self.env;
             let context = TransferContext::new(launch, lockstep);
             if permutes_halves { context.with_halves(launch) } else { context }
         })
@@ -198,7 +194,7 @@ impl<'a> FullRules<'a> {
             return self.inline_asm(asm, call, result);
         }
         let Some(intrinsic) = self.intrinsic(callee) else {
-            return calls::rule(self.code, self.around.calls, self.memory, call, result)
+            return calls::rule(self.code, self.env.calls, self.memory, call, result)
                 .unwrap_or(unknown);
         };
         let info = intrinsic.info;
@@ -208,7 +204,7 @@ impl<'a> FullRules<'a> {
         {
             return unknown;
         }
-        if self.around.scratch_is_global
+        if self.env.scratch_is_global
             && intrinsic.base == "addrspacecast.nonnull"
             && body.call_args(call).first().is_some_and(|&pointer| self.may_be_private(pointer))
         {
@@ -247,7 +243,7 @@ impl<'a> FullRules<'a> {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         match self.code.body.const_callee(invoke) {
             Some(callee) if !self.escapes(invoke) && self.intrinsic(callee).is_none() => {
-                calls::rule(self.code, self.around.calls, None, invoke, None).unwrap_or(unknown)
+                calls::rule(self.code, self.env.calls, None, invoke, None).unwrap_or(unknown)
             }
             _ => unknown,
         }
@@ -256,7 +252,7 @@ impl<'a> FullRules<'a> {
     /// The rule of a result of assembly. A scalar register has one value per wave, whatever the
     /// text says.
     fn inline_asm(&self, asm: &InlineAsm, call: InstId, result: Option<u32>) -> Rule {
-        let target = self.around.target;
+        let target = self.env.target;
         let architecture = target.architecture();
         let arguments = self.code.body.call_args(call);
         let integer = |constant| self.integer(constant);
@@ -303,15 +299,15 @@ impl<'a> FullRules<'a> {
         // on where its callers left the stack.
         let seed = match (is_static, self.is_kernel()) {
             (true, true) => SourceSet::EMPTY,
-            (true, false) if self.around.lockstep => SourceSet::OPAQUE_WAVE,
+            (true, false) if self.env.lockstep => SourceSet::OPAQUE_WAVE,
             _ => SourceSet::OPAQUE_THREAD,
         };
         let is_pure = is_static && self.is_kernel();
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
     }
 
-    fn place(&self) -> Place<'a> {
-        Place::new(self.code, self.around)
+    fn place(&self) -> ShapeContext<'a> {
+        ShapeContext::new(self.code, self.env)
     }
 
     /// The rule that follows from the shape of a value, where it says more than the operands.
@@ -368,7 +364,7 @@ impl<'a> FullRules<'a> {
         });
         match (call, body.indices(inst).first()) {
             (Some(call), Some(&member)) => {
-                let (facts, known) = (self.around.calls, (call, member));
+                let (facts, known) = (self.env.calls, (call, member));
                 if calls::is_known_as_whole(self.code, facts, self.memory, known) {
                     return Rule::PURE;
                 }
@@ -440,7 +436,7 @@ fn union(a: Rule, b: Rule) -> Rule {
     Rule { definition, image, reads: Reads::Some(mask(&a) | mask(&b)) }
 }
 
-impl Rules for FullRules<'_> {
+impl LoweringRules for FullRules<'_> {
     #[inline]
     fn is_plain(&self, opcode: Opcode) -> bool {
         opcode >= Opcode::FNeg && !has_rule(opcode) && !shape::asks(opcode)
@@ -450,7 +446,7 @@ impl Rules for FullRules<'_> {
         let attributes =
             self.code.context.param_attrs(self.code.header.attributes, position as usize);
         let (architecture, inreg) =
-            (self.around.target.architecture(), attributes.has(AttrKind::InReg));
+            (self.env.target.architecture(), attributes.has(AttrKind::InReg));
         // A kernel that functions call gets arguments from its callers.
         let is_called_kernel = self.code.library.is_called_kernel(self.code.header.name);
         let convention = self.code.header.call_conv;
@@ -461,7 +457,7 @@ impl Rules for FullRules<'_> {
             // What is known of the argument is about what it points to.
             _ if self.entry == Entry::Call && is_by_content(attributes) => SourceSet::OPAQUE_THREAD,
             is_scalar if self.entry == Entry::Call => {
-                calls::argument(self.around.calls, position, is_scalar, self.context().wave)
+                calls::argument(self.env.calls, position, is_scalar, self.context().wave)
             }
             true => SourceSet::OPAQUE_WAVE,
             false => SourceSet::OPAQUE_THREAD,
@@ -487,7 +483,7 @@ impl Rules for FullRules<'_> {
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),
             Opcode::AddrSpaceCast
-                if self.around.scratch_is_global && self.may_be_private(body.operands(inst)[0]) =>
+                if self.env.scratch_is_global && self.may_be_private(body.operands(inst)[0]) =>
             {
                 Self::scratch_address()
             }

@@ -21,13 +21,13 @@ use phalanx_target::{
     llvm_rules::{self, AmdgpuWorkgroup, Callee},
 };
 
-use super::rule::{Rule, Rules, TerminatorRule};
-use crate::code::{Code, Surroundings, pointer_space};
+use super::rule::{LoweringRules, Rule, TerminatorRule};
+use crate::code::{Code, Environment, pointer_space};
 
 /// The rules of a function.
 pub struct LlvmRules<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     architecture: Architecture,
     workgroup: AmdgpuWorkgroup,
     /// Nothing diverges: one thread, or a target without divergence.
@@ -55,33 +55,25 @@ const KNOWN: usize = 16;
 impl<'a> LlvmRules<'a> {
     /// The rules for a function in its surroundings.
     #[must_use]
-    pub fn new(code: Code<'a>, around: Surroundings<'a>, exact: bool) -> Self {
-        let architecture = around.target.architecture();
-        let sizes = around.launch.workgroup_size.map(|extent| match extent {
+    pub fn new(code: Code<'a>, env: Environment<'a>, exact: bool) -> Self {
+        let architecture = env.target.architecture();
+        let sizes = env.launch.workgroup_size.map(|extent| match extent {
             Extent::Exactly(n) => Some(n),
             _ => None,
         });
         // If a function names no processor, LLVM takes that of the command line.
-        let waves = around.launch.wave_width.or_else(|| around.target.wave_width("", ""));
+        let waves = env.launch.wave_width.or_else(|| env.target.wave_width("", ""));
         let workgroup = AmdgpuWorkgroup {
             required: match sizes {
                 [Some(x), Some(y), Some(z)] => Some([x, y, z]),
                 _ => None,
             },
-            max_flat_size: around.launch.max_flat_workgroup_size,
+            max_flat_size: env.launch.max_flat_workgroup_size,
             wave_width: waves.unwrap_or(64),
         };
-        let all_uniform = !around.target.llvm_has_divergence()
+        let all_uniform = !env.target.llvm_has_divergence()
             || architecture == Architecture::Amdgcn && workgroup.is_single_thread();
-        LlvmRules {
-            code,
-            around,
-            architecture,
-            workgroup,
-            all_uniform,
-            exact,
-            known: [None; KNOWN],
-        }
+        LlvmRules { code, env, architecture, workgroup, all_uniform, exact, known: [None; KNOWN] }
     }
 
     fn callee(&self, call: InstId) -> Option<Const> {
@@ -110,7 +102,7 @@ impl<'a> LlvmRules<'a> {
         let context = self.code.context;
         let at_site = self.code.body.call_info(call).attributes;
         let at_callee = match self.callee(call).map(|callee| &context.const_data(callee).kind) {
-            Some(ConstKind::Global(name)) => (self.around.callee)(*name),
+            Some(ConstKind::Global(name)) => (self.env.callee)(*name),
             _ => None,
         };
         let has = |list| {
@@ -180,7 +172,7 @@ impl<'a> LlvmRules<'a> {
             if let Some(dimension) = dimension {
                 return llvm_rules::workitem_id(dimension, &self.workgroup);
             }
-            if self.around.scratch_is_global
+            if self.env.scratch_is_global
                 && name.is_some_and(|name| name.starts_with("llvm.amdgcn.addrspacecast.nonnull"))
                 && self
                     .code
@@ -209,7 +201,7 @@ impl<'a> LlvmRules<'a> {
         };
         let symbol = match self.code.body.local_metadata(id) {
             LocalMetadata::String(symbol) => *symbol,
-            LocalMetadata::Node(node) => (self.around.node_string)(*node)?,
+            LocalMetadata::Node(node) => (self.env.node_string)(*node)?,
             _ => return None,
         };
         std::str::from_utf8(self.code.context.bytes(symbol)).ok()
@@ -307,7 +299,7 @@ impl<'a> LlvmRules<'a> {
             // If scratch memory has global addresses, one offset has another address in each lane.
             Opcode::AddrSpaceCast
                 if is_amdgpu
-                    && self.around.scratch_is_global
+                    && self.env.scratch_is_global
                     && self.address_space(operands[0]) == 5
                     && self.code.context.type_kind(data.ty).address_space() == Some(0) =>
             {
@@ -421,7 +413,7 @@ const fn has_rule(opcode: Opcode) -> bool {
     )
 }
 
-impl Rules for LlvmRules<'_> {
+impl LoweringRules for LlvmRules<'_> {
     #[inline]
     fn is_plain(&self, opcode: Opcode) -> bool {
         opcode >= Opcode::FNeg && !self.all_uniform && !has_rule(opcode)

@@ -57,6 +57,4 @@ pub(crate) use single::Single;
 pub use update::Neighbours;
 pub(crate) use update::Restated;
 
-pub use crate::code::{
-    Code, Definition, Library, NotThere, Numbering, Surroundings, read_assembly,
-};
+pub use crate::code::{Code, Definition, Environment, Library, NotThere, Numbering, read_assembly};

@@ -61,7 +61,7 @@ pub(crate) enum TerminatorRule {
 }
 
 /// A set of rules: what instructions and arguments contribute to the table.
-pub(crate) trait Rules {
+pub(crate) trait LoweringRules {
     /// Whether every instruction with this opcode is [`Rule::PURE`]. Most opcodes are, and the
     /// rules are not asked about their instructions. Some other opcodes may be pure as well.
     fn is_plain(&self, opcode: Opcode) -> bool;
@@ -79,7 +79,7 @@ pub(crate) trait Rules {
 
 /// The rule of an instruction that is no phi. If the transfer is an image, it is in `image`.
 #[inline(always)]
-pub(super) fn rule_of<R: Rules + ?Sized>(body: &Body, rules: &mut R, inst: InstId) -> Rule {
+pub(super) fn rule_of<R: LoweringRules + ?Sized>(body: &Body, rules: &mut R, inst: InstId) -> Rule {
     let rule = match body.inst(inst).opcode {
         opcode if !has_operands(opcode) => Rule::IMPURE,
         _ => rules.inst(inst),
@@ -146,7 +146,7 @@ fn local_values(
 }
 
 /// The entries of a phi.
-pub(super) fn incoming<R: Rules + ?Sized>(
+pub(super) fn incoming<R: LoweringRules + ?Sized>(
     context: &Context,
     body: &Body,
     numbering: Numbering,

@@ -11,8 +11,8 @@ use phalanx_ir::{InstId, Opcode};
 use phalanx_target::SourceSet;
 
 use super::full::FullRules;
-use super::rule::{Rules, has_operands, incoming, operands, rule_of};
-use crate::code::{Code, Numbering, Surroundings};
+use super::rule::{LoweringRules, has_operands, incoming, operands, rule_of};
+use crate::code::{Code, Environment, Numbering};
 
 /// Answers for one instruction after another.
 pub(crate) struct Single<'a> {
@@ -34,9 +34,9 @@ pub(crate) struct Contribution {
 }
 
 impl<'a> Single<'a> {
-    pub(crate) fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+    pub(crate) fn new(code: Code<'a>, env: Environment<'a>) -> Self {
         let numbering = Numbering::new(code.header);
-        Single { code, numbering, rules: FullRules::new(code, around) }
+        Single { code, numbering, rules: FullRules::new(code, env) }
     }
 
     /// The sources of an argument.

@@ -32,11 +32,11 @@ use super::build::lower;
 use super::full::FullRules;
 use super::llvm::LlvmRules;
 use super::private::{MemoryRows, PartRows, RowNumbers};
-use super::rule::{Rules, TerminatorRule, has_operands, incoming, operands, rule_of};
-use crate::code::{Code, Numbering, Surroundings};
+use super::rule::{LoweringRules, TerminatorRule, has_operands, incoming, operands, rule_of};
+use crate::code::{Code, Environment, Numbering};
 use crate::{
-    memory::{Looked, Numbered, Part, Patches, SlotFollower},
-    shape::{Place, Shapes},
+    memory::{Numbered, Part, Patches, PrivateMemoryUpdater, PrivateView},
+    shape::{ShapeContext, Shapes},
 };
 
 /// A short list of instructions.
@@ -54,7 +54,7 @@ pub(crate) struct Restated<'a> {
     /// Which values stand for which rows.
     pub(crate) rows: &'a mut RowNumbers,
     /// Private memory as it is now.
-    pub(crate) memory: &'a mut SlotFollower,
+    pub(crate) memory: &'a mut PrivateMemoryUpdater,
     /// The graph as it is now.
     pub(crate) graph: Numbered<'a>,
     /// The patches of private memory that have changed, and parts of other patches; none if all of
@@ -101,8 +101,8 @@ impl Neighbours {
 
     /// For a function whose tables were made by [`full`](super::full). O(one lowering).
     #[must_use]
-    pub fn of_full(code: Code<'_>, around: Surroundings<'_>) -> Self {
-        let mut rules = FullRules::new(code, around);
+    pub fn of_full(code: Code<'_>, env: Environment<'_>) -> Self {
+        let mut rules = FullRules::new(code, env);
         lower(code, &mut rules);
         Self::with_shapes(rules.into_shapes())
     }
@@ -119,14 +119,16 @@ impl Neighbours {
     pub fn update_full(
         &mut self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
-        let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
-        let mut rules = FullRules::with_shapes(code, around, shapes);
-        Self::update(code, &mut rules, &followed.rules, table);
+        let Some(updated) = shapes.update(ShapeContext::new(code, env), changed) else {
+            return false;
+        };
+        let mut rules = FullRules::with_shapes(code, env, shapes);
+        Self::update(code, &mut rules, &updated.rules, table);
         self.shapes = Some(rules.into_shapes());
         true
     }
@@ -137,17 +139,19 @@ impl Neighbours {
     pub(crate) fn update_full_with(
         &mut self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         restated: Restated<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
-        let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
+        let Some(updated) = shapes.update(ShapeContext::new(code, env), changed) else {
+            return false;
+        };
         let Restated { rows: numbers, memory, graph, patches } = restated;
-        let looked = Looked::Followed(memory);
-        let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
-        let mut calls = Self::update(code, &mut rules, &followed.rules, table);
+        let looked = PrivateView::Updated(memory);
+        let mut rules = FullRules::with_shapes(code, env, shapes).with_memory(looked);
+        let mut calls = Self::update(code, &mut rules, &updated.rules, table);
         // The operands of calls that read private memory are stated with its versions, and the
         // contents after such a call depend on its rule.
         let is_reader =
@@ -169,15 +173,15 @@ impl Neighbours {
         let patches = match patches {
             Some((mut patches, parts)) if !calls.is_empty() => {
                 patches.extend(parts.iter().map(|part| part.patch));
-                match memory.with_calls(code, around, graph, (&patches, &calls)) {
+                match memory.with_calls(code, env, graph, (&patches, &calls)) {
                     Some(patches) => Some((patches, Vec::new())),
                     None => return false,
                 }
             }
             patches => patches,
         };
-        let looked = Looked::Followed(memory);
-        let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
+        let looked = PrivateView::Updated(memory);
+        let mut rules = FullRules::with_shapes(code, env, shapes).with_memory(looked);
         let mut state = |rules: &mut FullRules<'_>, objects: Option<&[InstId]>, stated| {
             let rows = MemoryRows::new(code, rules, stated, None);
             numbers.update(&rows, objects, rules, code, table);
@@ -205,17 +209,17 @@ impl Neighbours {
     pub fn update_as_llvm(
         &self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
     ) {
-        Self::update(code, &mut LlvmRules::new(code, around, false), changed, table);
+        Self::update(code, &mut LlvmRules::new(code, env, false), changed, table);
     }
 
     /// Lowers the changed instructions and those whose rules look at them; returns them.
     fn update(
         code: Code<'_>,
-        rules: &mut dyn Rules,
+        rules: &mut dyn LoweringRules,
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> Insts {
@@ -284,7 +288,7 @@ impl Neighbours {
     /// `blocks`.
     pub fn update_terminators(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         as_llvm: bool,
         blocks: Option<&[BlockId]>,
         table: &mut EditableTable,
@@ -293,11 +297,11 @@ impl Neighbours {
         let numbering = Numbering::new(header);
         let mut full;
         let mut llvm;
-        let rules: &mut dyn Rules = if as_llvm {
-            llvm = LlvmRules::new(code, around, false);
+        let rules: &mut dyn LoweringRules = if as_llvm {
+            llvm = LlvmRules::new(code, env, false);
             &mut llvm
         } else {
-            full = FullRules::new(code, around);
+            full = FullRules::new(code, env);
             &mut full
         };
         table.grow(0, flow.id_count());
@@ -316,7 +320,7 @@ fn terminator(
     body: &Body,
     numbering: Numbering,
     (inst, block): (InstId, Node),
-    rules: &mut dyn Rules,
+    rules: &mut dyn LoweringRules,
     table: &mut EditableTable,
 ) {
     let (is_fixed, seed) = match rules.terminator(inst) {

@@ -20,7 +20,7 @@
 //! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it
 //! passes.
 
-mod follow;
+mod update;
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{Body, Flow, InstId, Opcode};
@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 use super::effects::{MemoryAccess, memory_access};
 use super::form::{Does, Form, Touch};
 use super::ssa::Pruning;
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 
 pub use super::form::Version;
 
@@ -59,11 +59,11 @@ impl ClassicMemorySsa {
     #[must_use]
     pub fn new(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         graph: (&Cfg, &DomTree),
         never_changes: impl Fn(InstId) -> bool,
     ) -> Self {
-        let does = |inst| does(code, around, inst, &never_changes);
+        let does = |inst| does(code, env, inst, &never_changes);
         Self { form: Form::new(code.body, graph, (2, Pruning::None), does) }
     }
 
@@ -183,11 +183,11 @@ impl ClassicMemorySsa {
 /// What an instruction does to the variables.
 fn does(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     inst: InstId,
     never_changes: &dyn Fn(InstId) -> bool,
 ) -> Does {
-    match memory_access(code, around, inst) {
+    match memory_access(code, env, inst) {
         MemoryAccess::None => Does::NOTHING,
         MemoryAccess::Read => {
             let is_constant = code.body.inst(inst).opcode == Opcode::Load && never_changes(inst);

@@ -14,7 +14,7 @@ use phalanx_ir::{
 };
 use phalanx_target::intrinsics::{Location, MemoryEffect, is_intrinsic_name};
 
-use crate::code::{Code, Surroundings, read_assembly};
+use crate::code::{Code, Environment, read_assembly};
 
 /// What an instruction does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const MARKERS: [&[u8]; 7] = [
 
 /// What an instruction does to memory.
 #[must_use]
-pub fn memory_access(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> MemoryAccess {
+pub fn memory_access(code: Code<'_>, env: Environment<'_>, inst: InstId) -> MemoryAccess {
     let data = code.body.inst(inst);
     let is_ordered =
         || data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() > Ordering::Unordered;
@@ -55,7 +55,7 @@ pub fn memory_access(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> 
         | Opcode::CatchPad
         | Opcode::CatchRet => MemoryAccess::Write,
         opcode if opcode.is_call() => {
-            let effects = call_effects(code, around, inst);
+            let effects = call_effects(code, env, inst);
             match (effects.is_none(), effects.only_reads()) {
                 (true, _) => MemoryAccess::None,
                 (false, true) => MemoryAccess::Read,
@@ -88,7 +88,7 @@ pub fn of_table(effect: MemoryEffect) -> MemoryEffects {
 
 /// What a call may do to memory.
 #[must_use]
-pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> MemoryEffects {
+pub fn call_effects(code: Code<'_>, env: Environment<'_>, call: InstId) -> MemoryEffects {
     let Code { context, body, .. } = code;
     let info = body.call_info(call);
     let site = context.function_attrs(info.attributes);
@@ -102,7 +102,7 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
         ConstKind::Global(name) => *name,
         // A barrier in the assembly orders memory accesses, whatever the call promises.
         ConstKind::InlineAsm(asm)
-            if read_assembly(code, asm, around.target.architecture()).has_barrier() =>
+            if read_assembly(code, asm, env.target.architecture()).has_barrier() =>
         {
             return MemoryEffects::UNKNOWN;
         }
@@ -118,7 +118,7 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
         }
     }
     // Operands of an operand bundle may be read and written, whatever the callee promises.
-    if !has_bundles && let Some(attributes) = (around.callee)(name) {
+    if !has_bundles && let Some(attributes) = (env.callee)(name) {
         let declared = context.function_attrs(attributes);
         if let Some(promised) = declared.memory() {
             effects = effects.intersect(promised);

@@ -19,7 +19,7 @@
 //!   when a block begins or ceases to use or define it. It is computed from facts about blocks
 //!   alone.
 //!
-//! All tables share unchanged parts with their copies. [`follow`] is the incremental update after
+//! All tables share unchanged parts with their copies. [`update`] is the incremental update after
 //! edits of instructions or of the graph.
 //!
 //! **Invariants.** Two forms are equal if and only if all instructions touch the same variables in
@@ -33,14 +33,14 @@
 //! a version: O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
 
 mod change;
-mod follow;
 mod joins;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod update;
 
 pub use self::change::Graphs;
-pub(super) use self::follow::Look;
+pub(super) use self::update::Look;
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ pub(super) enum Reader {
 
 /// Where the entries of an instruction are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct Entries {
     block: u32,
     /// The position of its first entry in the row of the block, plus one. Zero if it has no entry.
     first: u32,
@@ -116,7 +116,7 @@ struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form {
     rows: Rows,
-    places: Pages<Place>,
+    places: Pages<Entries>,
     /// By variable.
     joins: Vec<Arc<Joins>>,
     is_pruned: bool,
@@ -133,7 +133,7 @@ impl Form {
         mut does: impl FnMut(InstId) -> Does,
     ) -> Self {
         let (cfg, dom) = graph;
-        let mut places = vec![Place::default(); body.id_count()];
+        let mut places = vec![Entries::default(); body.id_count()];
         let rows = Rows::new(cfg.node_count(), |page, node| {
             let is_reachable = dom.is_reachable(node);
             let is_wanted = is_reachable || pruning == Pruning::None;
@@ -151,7 +151,7 @@ impl Form {
         Self { rows, places: Pages::new(&places), joins, is_pruned }
     }
 
-    fn place(&self, inst: InstId) -> Option<Place> {
+    fn place(&self, inst: InstId) -> Option<Entries> {
         self.places.get(number(inst)).copied().filter(|place| place.first > 0)
     }
 
@@ -280,11 +280,11 @@ impl Form {
 }
 
 /// The first entry of each instruction of a row.
-fn placed(block: Node, entries: &[Entry]) -> impl Iterator<Item = (InstId, Place)> + '_ {
+fn placed(block: Node, entries: &[Entry]) -> impl Iterator<Item = (InstId, Entries)> + '_ {
     let mut before = None;
     entries.iter().enumerate().filter_map(move |(at, entry)| {
         let is_first = before.replace(entry.inst) != Some(entry.inst);
-        let place = Place { block: block.raw(), first: at as u32 + 1 };
+        let place = Entries { block: block.raw(), first: at as u32 + 1 };
         is_first.then_some((entry.inst, place))
     })
 }

@@ -27,9 +27,9 @@
 //! # How
 //!
 //! A pruned [form](super::form) with five variables. O(instructions + blocks + edges). For the cost
-//! of an incremental update see [`follow`].
+//! of an incremental update see [`update`].
 
-mod follow;
+mod update;
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ use super::order::acquires;
 use super::private::PrivateMemory;
 use super::ssa::Pruning;
 use crate::code::{
-    Code, SpaceSet, Surroundings,
+    Code, Environment, SpaceSet,
     calls::{Effects, Spaces},
     value_type,
 };
@@ -231,12 +231,12 @@ impl MemorySsa {
     #[must_use]
     pub fn new(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         graph: (&Cfg, &DomTree),
         private: Arc<PrivateMemory>,
         reach: Reach<'_>,
     ) -> Self {
-        let scan = Scan { code, around, private: &private, reach };
+        let scan = Scan { code, env, private: &private, reach };
         let variables = (MemoryClass::ALL.len() as u8, Pruning::Live);
         let form = Form::new(code.body, graph, variables, |inst| scan.does(inst));
         Self { private, form }
@@ -312,7 +312,7 @@ fn class_touch(touch: Touch, is_chi: bool) -> ClassTouch {
 
 struct Scan<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     private: &'a PrivateMemory,
     reach: Reach<'a>,
 }
@@ -320,7 +320,7 @@ struct Scan<'a> {
 impl Scan<'_> {
     /// What an instruction does to classes.
     fn does(&self, inst: InstId) -> Does {
-        let (reads, writes) = match memory_access(self.code, self.around, inst) {
+        let (reads, writes) = match memory_access(self.code, self.env, inst) {
             MemoryAccess::None => return Does::NOTHING,
             access => self.classes(inst, access),
         };
@@ -362,14 +362,14 @@ impl Scan<'_> {
     }
 
     fn of_call(&self, call: InstId) -> (Classes, Classes) {
-        let effects = call_effects(self.code, self.around, call);
+        let effects = call_effects(self.code, self.env, call);
         let (reads, writes) = self.of_effects(call, effects);
         // The call copies what a `byval` argument points to, whatever the callee does.
         let copied = self.pointers(call).filter(|&at| self.is_copied(call, at));
         let copied = copied.fold(Classes::NONE, |all, at| all.union(self.at(call, at as u32)));
         let Some(known) = self.summary(call) else { return (reads.union(copied), writes) };
         let narrow = self.of_effects(call, effects.intersect(known.memory));
-        let visible = match acquires(self.code, self.around, call) {
+        let visible = match acquires(self.code, self.env, call) {
             true => writes.and(Classes::SHARED),
             false => Classes::NONE,
         };
@@ -390,7 +390,7 @@ impl Scan<'_> {
         if info.bundles.iter().any(|&(tag, _)| Some(tag) != control) {
             return None;
         }
-        let found = self.around.calls.summary(name)?;
+        let found = self.env.calls.summary(name)?;
         (found.ty == Some(info.function_type)).then_some(found.effects)
     }
 
@@ -440,7 +440,7 @@ impl Scan<'_> {
         if writes != Classes::NONE
             && let Some(written) = (self.reach.written_by)(call)
         {
-            let visible = match acquires(self.code, self.around, call) {
+            let visible = match acquires(self.code, self.env, call) {
                 true => Classes::SHARED,
                 false => Classes::NONE,
             };
@@ -481,6 +481,6 @@ impl Scan<'_> {
             return Some(Classes::NONE);
         }
         let number = context.type_kind(ty).address_space()?;
-        Some(Classes::of(AddressSpace::of(self.around.target.architecture(), number)))
+        Some(Classes::of(AddressSpace::of(self.env.target.architecture(), number)))
     }
 }

@@ -26,10 +26,11 @@ pub mod ssa;
 pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
-pub(crate) use private::follow::{
-    Changed, Gone, InQuestion, Looked, Numbered, Part, Patches, Pointees, SlotFollower, SplitBlock,
+pub(crate) use private::update::{
+    Changed, Gone, InQuestion, Numbered, Part, Patches, Pointees, PrivateMemoryUpdater,
+    PrivateView, SplitBlock,
 };
-pub use private::{PrivateMemory, follow::Looks};
+pub use private::{PrivateMemory, update::Looks};
 pub use ssa::Ssa;
 
 use phalanx_ir::{InstId, Opcode, Type, TypeKind};
@@ -38,7 +39,7 @@ use crate::code::{Code, value_type};
 
 /// Result of an incremental update after an edit.
 #[derive(Clone, Debug)]
-pub enum Followed<T> {
+pub enum UpdatedFact<T> {
     /// The answer is unchanged.
     Same,
     /// The answer changed; this is the new one.

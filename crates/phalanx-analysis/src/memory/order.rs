@@ -15,7 +15,7 @@ use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering};
 
 use super::effects::call_effects;
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 
 /// Intrinsics that write memory as stores do, and order nothing.
 const PLAIN: [&[u8]; 6] = [
@@ -33,7 +33,7 @@ const fn is_acquire(ordering: Ordering) -> bool {
 
 /// Whether an instruction may be an acquire.
 #[must_use]
-pub fn acquires(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> bool {
+pub fn acquires(code: Code<'_>, env: Environment<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);
     match data.opcode {
         Opcode::Load | Opcode::Store | Opcode::Fence | Opcode::AtomicRmw => {
@@ -42,12 +42,12 @@ pub fn acquires(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> bool 
         Opcode::CmpXchg => {
             is_acquire(data.mem().ordering()) || is_acquire(data.mem().failure_ordering())
         }
-        opcode if opcode.is_call() => call_acquires(code, around, inst),
+        opcode if opcode.is_call() => call_acquires(code, env, inst),
         _ => false,
     }
 }
 
-fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool {
+fn call_acquires(code: Code<'_>, env: Environment<'_>, call: InstId) -> bool {
     let Code { context, body, .. } = code;
     let info = body.call_info(call);
     let is_control = |tag| Some(tag) == context.find_symbol(b"convergencectrl");
@@ -65,14 +65,14 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
         let info = intrinsic.info;
         // `nosync` in LLVM's own tables proves nothing: LLVM gives it to barriers and fences, too.
         let is_plain = || {
-            let effects = call_effects(code, around, call);
+            let effects = call_effects(code, env, call);
             effects.only_reads() && !info.convergent || effects == MemoryEffects::NONE
         };
         let text = name.symbol().map(|symbol| context.bytes(symbol)).unwrap_or_default();
         let is_store = PLAIN.iter().any(|prefix| text.starts_with(prefix));
         return info.barrier.is_some() || !is_store && !is_plain();
     }
-    match around.calls.summary(name).filter(|found| found.ty == Some(info.function_type)) {
+    match env.calls.summary(name).filter(|found| found.ty == Some(info.function_type)) {
         Some(summary) => summary.effects.acquires,
         None => true,
     }

@@ -37,8 +37,8 @@
 
 mod addresses;
 pub(crate) mod copies;
-mod follow;
 mod slots;
+mod update;
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -56,9 +56,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use self::addresses::Addresses;
-use self::slots::{Slot, Users};
+use self::slots::{SlotTraffic, Users};
 use super::by_inst::trim;
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 
 /// What is known of the addresses of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,8 +134,8 @@ impl Known {
 impl Origins {
     /// The origins of the addresses of a function.
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
-        let of = |kind| Known::new(Scan::new(code, around, kind));
+    pub fn new(code: Code<'_>, env: Environment<'_>) -> Self {
+        let of = |kind| Known::new(Scan::new(code, env, kind));
         Self { shared: of(Kind::Shared), passed: of(Kind::Passed), users: Users::new(code) }
     }
 
@@ -206,19 +206,19 @@ enum Kind {
 
 struct Scan<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     is_kernel: bool,
     kind: Kind,
     /// Arguments passed by value that are only read. Outside kernels, filled only for
     /// [`Kind::Passed`].
     only_read: SmallVec<[u32; 2]>,
     /// A cache of examined slots.
-    slots: RefCell<FxHashMap<InstId, Rc<Slot>>>,
+    slots: RefCell<FxHashMap<InstId, Rc<SlotTraffic>>>,
 }
 
 impl<'a> Scan<'a> {
-    fn new(code: Code<'a>, around: Surroundings<'a>, kind: Kind) -> Self {
-        let entry = code.entry(around.target.architecture());
+    fn new(code: Code<'a>, env: Environment<'a>, kind: Kind) -> Self {
+        let entry = code.entry(env.target.architecture());
         let is_kernel = entry == Entry::Kernel;
         let is_only_read = |&position: &u32| {
             let attributes = code.context.param_attrs(code.header.attributes, position as usize);
@@ -227,7 +227,7 @@ impl<'a> Scan<'a> {
         };
         // It is known what the content that callers pass depends on.
         let is_known = |&position: &u32| {
-            copies::is_only_content(code, position) && around.calls.argument(position).is_some()
+            copies::is_only_content(code, position) && env.calls.argument(position).is_some()
         };
         let arguments = 0..code.header.params.len() as u32;
         let only_read = match (entry, kind) {
@@ -235,14 +235,14 @@ impl<'a> Scan<'a> {
             (Entry::Call, Kind::Passed) => arguments.filter(is_known).collect(),
             _ => SmallVec::new(),
         };
-        Scan { code, around, is_kernel, kind, only_read, slots: RefCell::default() }
+        Scan { code, env, is_kernel, kind, only_read, slots: RefCell::default() }
     }
 
     /// The uses of the stack slot at an address, if only addresses are stored in it.
-    fn slot(&self, address: Value) -> Option<Rc<Slot>> {
+    fn slot(&self, address: Value) -> Option<Rc<SlotTraffic>> {
         let slot = slots::of_address(self.code, address).filter(|_| self.kind == Kind::Shared)?;
         let mut known = self.slots.borrow_mut();
-        let found = known.entry(slot).or_insert_with(|| Rc::new(Slot::new(self.code, slot)));
+        let found = known.entry(slot).or_insert_with(|| Rc::new(SlotTraffic::new(self.code, slot)));
         found.stored.is_some().then(|| Rc::clone(found))
     }
 
@@ -254,7 +254,7 @@ impl<'a> Scan<'a> {
             TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space(),
             _ => None,
         };
-        let of = |number| AddressSpace::of(self.around.target.architecture(), number);
+        let of = |number| AddressSpace::of(self.env.target.architecture(), number);
         let library = self.code.library;
         space.is_some_and(|number| library.may_be_private(of(number), self.is_kernel))
     }
@@ -300,7 +300,7 @@ impl<'a> Scan<'a> {
             TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space(),
             _ => None,
         };
-        let of = |number| AddressSpace::of(self.around.target.architecture(), number);
+        let of = |number| AddressSpace::of(self.env.target.architecture(), number);
         space.is_some_and(|number| of(number).sharing() == Sharing::PerThread)
     }
 
@@ -400,7 +400,7 @@ impl<'a> Scan<'a> {
         let context = self.code.context;
         let bytes = name.symbol().map(|symbol| context.bytes(symbol));
         let space = context.type_kind(ty).address_space();
-        let of = |number| AddressSpace::of(self.around.target.architecture(), number);
+        let of = |number| AddressSpace::of(self.env.target.architecture(), number);
         bytes.is_none_or(|bytes| library::built_in_variable(bytes).is_none())
             && space.is_some_and(|number| !of(number).may_be_private(self.is_kernel))
     }
@@ -411,6 +411,6 @@ const STEPS: usize = 64;
 
 /// Whether a constant address is known not to be private.
 #[must_use]
-pub fn is_shared_constant(code: Code<'_>, around: Surroundings<'_>, constant: Const) -> bool {
-    Scan::new(code, around, Kind::Shared).is_shared_constant(constant)
+pub fn is_shared_constant(code: Code<'_>, env: Environment<'_>, constant: Const) -> bool {
+    Scan::new(code, env, Kind::Shared).is_shared_constant(constant)
 }

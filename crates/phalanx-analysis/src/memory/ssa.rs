@@ -47,7 +47,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) use self::disturbed::Disturbed;
 pub use self::disturbed::Graph;
-pub(super) use self::divide::Place;
+pub(super) use self::divide::GroupNumber;
 pub use self::sparse::Frontiers;
 pub(super) use self::splice::{LEFT_OUT, Part};
 

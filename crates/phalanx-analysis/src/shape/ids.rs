@@ -3,7 +3,7 @@
 use phalanx_ir::{Const, InstId, attributes::AttrKind, constant::ConstKind};
 use phalanx_target::{Intrinsic, Transfer, calling_convention::Entry, transfer::Coordinate};
 
-use super::Place;
+use super::ShapeContext;
 
 /// A call whose result has a known meaning.
 pub(crate) enum Known {
@@ -25,7 +25,7 @@ pub(crate) enum Known {
 }
 
 /// The value of an integer constant of at most 64 bits.
-pub(crate) fn integer(place: Place<'_>, constant: Const) -> Option<u64> {
+pub(crate) fn integer(place: ShapeContext<'_>, constant: Const) -> Option<u64> {
     match &place.code.context.const_data(constant).kind {
         ConstKind::Int(int) => int.to_u64(),
         ConstKind::Zero => Some(0),
@@ -34,9 +34,9 @@ pub(crate) fn integer(place: Place<'_>, constant: Const) -> Option<u64> {
 }
 
 /// Arguments of kernels are the same in all threads, poison or not.
-pub(crate) fn argument_is_defined(place: Place<'_>, position: u32) -> bool {
+pub(crate) fn argument_is_defined(place: ShapeContext<'_>, position: u32) -> bool {
     let header = place.code.header;
-    let architecture = place.around.target.architecture();
+    let architecture = place.env.target.architecture();
     place.code.entry(architecture) == Entry::Kernel
         || place
             .code
@@ -46,14 +46,14 @@ pub(crate) fn argument_is_defined(place: Place<'_>, position: u32) -> bool {
 }
 
 /// The intrinsic that a callee is.
-pub(crate) fn intrinsic(place: Place<'_>, callee: Const) -> Option<Intrinsic> {
+pub(crate) fn intrinsic(place: ShapeContext<'_>, callee: Const) -> Option<Intrinsic> {
     let context = place.code.context;
     let ConstKind::Global(name) = context.const_data(callee).kind else { return None };
     place.code.intrinsic(name)
 }
 
 /// The known meaning of a call of an intrinsic.
-pub(crate) fn known(place: Place<'_>, call: InstId, found: Intrinsic) -> Option<Known> {
+pub(crate) fn known(place: ShapeContext<'_>, call: InstId, found: Intrinsic) -> Option<Known> {
     let body = place.code.body;
     let is_all_ones = |at: usize| {
         let constant = body.call_args(call).get(at).and_then(|mask| mask.as_const());

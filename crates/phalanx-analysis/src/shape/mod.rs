@@ -62,13 +62,13 @@ pub mod access;
 mod algebra;
 pub mod banks;
 pub(crate) mod expr;
-mod follow;
 pub(crate) mod form;
 mod geometry;
 mod ids;
 mod ops;
 mod rule;
 mod strides;
+mod update;
 
 use phalanx_core::affect::Value;
 use phalanx_ir::{Const, InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
@@ -76,7 +76,7 @@ use phalanx_target::{Intrinsic, Scope, varying};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::code::{Code, Numbering, Surroundings};
+use crate::code::{Code, Environment, Numbering};
 use expr::{Exprs, Varying};
 pub(crate) use form::ATOMS;
 use form::{Fact, Form, Progress};
@@ -114,20 +114,20 @@ pub struct Shapes {
     /// Some value depends on itself other than through a phi.
     is_circular: bool,
     /// A buffer for the queue of incremental updates.
-    room: Vec<follow::Queued>,
+    room: Vec<update::Queued>,
 }
 
 /// The context of a computation: the code, the numbers of its values, and its surroundings.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ShapeContext<'a> {
     pub(crate) code: Code<'a>,
     pub(crate) numbering: Numbering,
-    pub(crate) around: Surroundings<'a>,
+    pub(crate) env: Environment<'a>,
 }
 
-impl<'a> Place<'a> {
-    pub(crate) fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
-        Place { code, numbering: Numbering::new(code.header), around }
+impl<'a> ShapeContext<'a> {
+    pub(crate) fn new(code: Code<'a>, env: Environment<'a>) -> Self {
+        ShapeContext { code, numbering: Numbering::new(code.header), env }
     }
 
     /// The width of an integer type of at most 64 bits.
@@ -147,9 +147,9 @@ impl<'a> Place<'a> {
 
 impl Shapes {
     /// An empty table for a function.
-    fn empty(place: Place<'_>, trust: Trust) -> Shapes {
-        let launch = place.around.launch;
-        let geometry = Geometry::new(launch, place.around.target.architecture());
+    fn empty(place: ShapeContext<'_>, trust: Trust) -> Shapes {
+        let launch = place.env.launch;
+        let geometry = Geometry::new(launch, place.env.target.architecture());
         Shapes {
             trust,
             varying: Varying {
@@ -169,17 +169,17 @@ impl Shapes {
 
     /// Shapes that are computed lazily.
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>, trust: Trust) -> Shapes {
-        Self::with_phis(Place::new(code, around), trust, FxHashMap::default())
+    pub fn new(code: Code<'_>, env: Environment<'_>, trust: Trust) -> Shapes {
+        Self::with_phis(ShapeContext::new(code, env), trust, FxHashMap::default())
     }
 
-    fn with_phis(place: Place<'_>, trust: Trust, phis: FxHashMap<InstId, Form>) -> Shapes {
+    fn with_phis(place: ShapeContext<'_>, trust: Trust, phis: FxHashMap<InstId, Form>) -> Shapes {
         Shapes { phis, ..Self::empty(place, trust) }
     }
 
     /// Makes room for all values.
     #[cold]
-    fn grow(&mut self, place: Place<'_>) {
+    fn grow(&mut self, place: ShapeContext<'_>) {
         let arguments = place.code.header.params.len();
         let known = self.facts.len();
         let count = arguments + place.code.body.id_count();
@@ -195,7 +195,7 @@ impl Shapes {
     }
 
     /// Whether the next edit can be an incremental update, and that is worthwhile.
-    pub(crate) fn can_be_followed(&self) -> bool {
+    pub(crate) fn can_be_updated(&self) -> bool {
         !self.is_crowded() && !self.is_circular
     }
 
@@ -218,7 +218,7 @@ impl Shapes {
 
     /// Computes the fact of an instruction, and first those of its operands.
     #[inline]
-    pub(crate) fn find(&mut self, place: Place<'_>, inst: InstId) -> Fact {
+    pub(crate) fn find(&mut self, place: ShapeContext<'_>, inst: InstId) -> Fact {
         let at = place.numbering.inst(inst).index();
         match self.facts.get(at) {
             Some(fact) if fact.is_known() => return *fact,
@@ -239,7 +239,7 @@ impl Shapes {
 
     /// An operand whose fact is not known yet and has to be computed.
     #[inline]
-    fn next_unknown(&mut self, place: Place<'_>, inst: InstId) -> Option<InstId> {
+    fn next_unknown(&mut self, place: ShapeContext<'_>, inst: InstId) -> Option<InstId> {
         let body = place.code.body;
         if body.inst(inst).opcode == Opcode::Phi {
             return None;
@@ -260,7 +260,7 @@ impl Shapes {
 
     /// Computes missing facts of operands, and then that of the instruction, without recursion.
     #[cold]
-    fn find_behind(&mut self, place: Place<'_>, inst: InstId) {
+    fn find_behind(&mut self, place: ShapeContext<'_>, inst: InstId) {
         let mut stack: SmallVec<[InstId; 16]> = smallvec![inst];
         while let Some(&top) = stack.last() {
             let at = place.numbering.inst(top).index();
@@ -291,7 +291,7 @@ impl Shapes {
 
     /// The fact of an instruction, from those of its operands.
     #[inline]
-    fn compute(&mut self, place: Place<'_>, inst: InstId) -> Fact {
+    fn compute(&mut self, place: ShapeContext<'_>, inst: InstId) -> Fact {
         let body = place.code.body;
         match ops::is_looked_into(body.inst(inst).opcode) && body.block_of(inst).is_some() {
             true => ops::fact(self, place, inst),
@@ -300,7 +300,7 @@ impl Shapes {
     }
 
     /// Computes the fact of an instruction again. Returns whether it has changed.
-    fn renew(&mut self, place: Place<'_>, inst: InstId) -> bool {
+    fn renew(&mut self, place: ShapeContext<'_>, inst: InstId) -> bool {
         let at = place.numbering.inst(inst).index();
         let old = std::mem::take(&mut self.facts[at]);
         let new = self.find(place, inst);
@@ -327,7 +327,7 @@ impl Shapes {
     /// The form of an operand that has one, or is a constant.
     pub(crate) fn operand(
         &mut self,
-        place: Place<'_>,
+        place: ShapeContext<'_>,
         operand: Operand,
         width: u8,
     ) -> Option<Form> {
@@ -358,7 +358,7 @@ impl Shapes {
         }
     }
 
-    fn argument(&self, place: Place<'_>, position: u32) -> Fact {
+    fn argument(&self, place: ShapeContext<'_>, position: u32) -> Fact {
         Fact { is_defined: ids::argument_is_defined(place, position), ..Fact::UNKNOWN }
     }
 }

@@ -6,7 +6,7 @@ use phalanx_ir::{
 };
 
 use super::{
-    Place, Shapes, Trust,
+    ShapeContext, Shapes, Trust,
     algebra::{binary, compare, constant, number, pure, sum, with_itself, zeros_of_rest},
     expr::{mask, signed},
     form::{Fact, Form, Progress, Rest},
@@ -36,7 +36,7 @@ pub(crate) const fn is_looked_into(opcode: Opcode) -> bool {
 
 /// The fact of an instruction from those of its operands; see [`is_looked_into`].
 #[inline]
-pub(crate) fn fact(shapes: &mut Shapes, place: Place<'_>, inst: InstId) -> Fact {
+pub(crate) fn fact(shapes: &mut Shapes, place: ShapeContext<'_>, inst: InstId) -> Fact {
     let data = place.code.body.inst(inst);
     match data.opcode {
         Opcode::Phi => match shapes.phis.get(&inst).cloned() {
@@ -83,7 +83,7 @@ struct Bits {
 }
 
 #[inline]
-fn bits(shapes: &Shapes, place: Place<'_>, operand: Operand, width: u8) -> Bits {
+fn bits(shapes: &Shapes, place: ShapeContext<'_>, operand: Operand, width: u8) -> Bits {
     if let Some(constant) = operand.as_const() {
         return match ids::integer(place, constant) {
             Some(value) => Bits {
@@ -130,7 +130,7 @@ fn flags(data: &InstData) -> InstFlags {
     InstFlags(data.flags.0 & all.0)
 }
 
-fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstData) -> Fact {
+fn operation(shapes: &mut Shapes, place: ShapeContext<'_>, inst: InstId, data: &InstData) -> Fact {
     let Some(width) = place.width(data.ty) else { return Fact::UNKNOWN };
     let operands = place.code.body.operands(inst);
     let (of, is_select) = (operands[0], data.opcode == Opcode::Select);
@@ -177,7 +177,7 @@ fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstDat
 /// poison.
 fn with_form_from(
     shapes: &mut Shapes,
-    place: Place<'_>,
+    place: ShapeContext<'_>,
     operands: &[Operand],
     form: Form,
     is_sure: bool,
@@ -201,7 +201,7 @@ fn with_form_from(
 }
 
 /// Bits of an integer operand.
-pub(super) fn operand_width(place: Place<'_>, operand: Operand) -> Option<u8> {
+pub(super) fn operand_width(place: ShapeContext<'_>, operand: Operand) -> Option<u8> {
     let ty = match operand.kind() {
         phalanx_ir::ValueKind::Inst(inst) => place.code.body.inst(inst).ty,
         phalanx_ir::ValueKind::Arg(position) => place.code.header.params[position as usize],
@@ -262,7 +262,7 @@ fn makes_no_poison(data: &InstData, second: Option<Bits>) -> bool {
 }
 
 /// Whether all atoms that have cancelled out are never poison in some threads only.
-fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form) -> bool {
+fn is_kept(shapes: &Shapes, place: ShapeContext<'_>, operands: &[Operand], form: &Form) -> bool {
     let is_left = |atom| form.rest.values().any(|left| left == atom);
     operands.iter().filter_map(|&operand| place.numbering.operand(operand)).all(|value| {
         let fact = shapes.fact(value);
@@ -277,7 +277,7 @@ fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form)
 /// `None` if the result has no form.
 fn form(
     shapes: &mut Shapes,
-    place: Place<'_>,
+    place: ShapeContext<'_>,
     data: &InstData,
     operands: &[Operand],
     [width, operand_width]: [u8; 2],
@@ -435,7 +435,12 @@ fn is_of_integers(shapes: &Shapes, opcode: Opcode, [a, b, result]: [&Form; 3]) -
     }
 }
 
-fn select(shapes: &mut Shapes, place: Place<'_>, operands: &[Operand], width: u8) -> Option<Form> {
+fn select(
+    shapes: &mut Shapes,
+    place: ShapeContext<'_>,
+    operands: &[Operand],
+    width: u8,
+) -> Option<Form> {
     let condition = shapes.operand(place, operands[0], 1)?;
     let known = number(shapes, &condition);
     let a = shapes.operand(place, operands[1], width);
@@ -516,7 +521,7 @@ fn cast(
     Some((Form { thread, rest, is_signed: false, is_unsigned: false }, is_sure))
 }
 
-fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
+fn call(shapes: &mut Shapes, place: ShapeContext<'_>, call: InstId) -> Fact {
     let data = place.code.body.inst(call);
     let Some(width) = place.width(data.ty) else { return Fact::UNKNOWN };
     let Some(callee) = place.code.body.const_callee(call) else { return Fact::UNKNOWN };
@@ -574,7 +579,7 @@ fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
 /// The number of lanes below this one, of the first 32 or of the others, plus `base`.
 fn lanes_below(
     shapes: &mut Shapes,
-    place: Place<'_>,
+    place: ShapeContext<'_>,
     base: Operand,
     high: bool,
     width: u8,

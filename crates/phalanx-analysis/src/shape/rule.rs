@@ -6,7 +6,7 @@ use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
 use super::{
-    Place, Shapes,
+    ShapeContext, Shapes,
     algebra::by_high_bits,
     expr::mask,
     form::{ATOMS, Form},
@@ -26,7 +26,11 @@ pub(crate) struct Dependence {
 impl Shapes {
     /// The dependence of an instruction, if it is less than that of its operands.
     #[inline]
-    pub(crate) fn dependence(&mut self, place: Place<'_>, inst: InstId) -> Option<Dependence> {
+    pub(crate) fn dependence(
+        &mut self,
+        place: ShapeContext<'_>,
+        inst: InstId,
+    ) -> Option<Dependence> {
         let is_worth = match place.code.body.inst(inst).opcode {
             Opcode::Mul => absorbs(place, inst, 0),
             Opcode::Or => absorbs(place, inst, u64::MAX),
@@ -44,7 +48,12 @@ impl Shapes {
         }
     }
 
-    fn dependence_of(&self, place: Place<'_>, inst: InstId, form: u32) -> Option<Dependence> {
+    fn dependence_of(
+        &self,
+        place: ShapeContext<'_>,
+        inst: InstId,
+        form: u32,
+    ) -> Option<Dependence> {
         let form = &self.forms[form as usize - 1];
         let sources = self.exprs.sources(form.thread, self.varying);
         let operands = place.code.body.operands(inst);
@@ -72,7 +81,7 @@ impl Shapes {
     /// The comparison is poison if the signs differ, so it has no form: a form would lose that when
     /// its atoms cancel out. But signs are high bits. Threads that agree on the atoms agree on the
     /// signs, so the result is poison in all of them or in none.
-    fn of_same_sign(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
+    fn of_same_sign(&mut self, place: ShapeContext<'_>, compare: InstId) -> Option<Dependence> {
         let data = place.code.body.inst(compare);
         if !data.flags.contains(InstFlags::SAME_SIGN) {
             return None;
@@ -93,7 +102,7 @@ impl Shapes {
     /// Whether the operands depend on more than these sources and the atoms of this form.
     fn is_less(
         &self,
-        place: Place<'_>,
+        place: ShapeContext<'_>,
         operands: &[Operand],
         sources: SourceSet,
         form: &Form,
@@ -117,7 +126,7 @@ impl Shapes {
     /// same block cannot differ for this reason.
     fn may_skip(
         &self,
-        place: Place<'_>,
+        place: ShapeContext<'_>,
         inst: InstId,
         operands: &[Operand],
         found: &Dependence,
@@ -130,7 +139,12 @@ impl Shapes {
     }
 
     /// Whether the form of an operand holds with the values of its atoms at the instruction.
-    pub(super) fn is_same_here(&self, place: Place<'_>, inst: InstId, operand: Operand) -> bool {
+    pub(super) fn is_same_here(
+        &self,
+        place: ShapeContext<'_>,
+        inst: InstId,
+        operand: Operand,
+    ) -> bool {
         let body = place.code.body;
         let Some(value) = place.numbering.operand(operand) else { return true };
         let is_here = operand.as_inst().is_none_or(|of| body.block_of(of) == body.block_of(inst));
@@ -141,7 +155,12 @@ impl Shapes {
 
     /// Whether two incoming values of a phi, or two arms of a select, are equal whenever their
     /// atoms are.
-    pub(crate) fn are_congruent(&mut self, place: Place<'_>, a: Operand, b: Operand) -> bool {
+    pub(crate) fn are_congruent(
+        &mut self,
+        place: ShapeContext<'_>,
+        a: Operand,
+        b: Operand,
+    ) -> bool {
         if a == b {
             return true;
         }
@@ -184,7 +203,7 @@ pub(crate) const fn is_function(opcode: Opcode) -> bool {
 }
 
 /// Whether an operand is this constant, which decides the result.
-fn absorbs(place: Place<'_>, inst: InstId, constant: u64) -> bool {
+fn absorbs(place: ShapeContext<'_>, inst: InstId, constant: u64) -> bool {
     let Some(width) = place.width(place.code.body.inst(inst).ty) else { return false };
     let operands = place.code.body.operands(inst).iter().filter_map(|operand| operand.as_const());
     let mut values = operands.filter_map(|operand| ids::integer(place, operand));

@@ -41,7 +41,7 @@ use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
 use super::{
-    Place, Shapes,
+    ShapeContext, Shapes,
     algebra::{constant, sum, zeros_of_rest},
     expr::{Expr, mask},
     form::{ATOMS, Form},
@@ -69,7 +69,11 @@ struct Stride {
 
 impl Shapes {
     /// The dependence of a comparison of a stride, if it is less than that of the stride.
-    pub(super) fn of_stride(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
+    pub(super) fn of_stride(
+        &mut self,
+        place: ShapeContext<'_>,
+        compare: InstId,
+    ) -> Option<Dependence> {
         let &[left, right] = place.code.body.operands(compare) else { return None };
         self.compared(place, compare, [left, right], false)
             .or_else(|| self.compared(place, compare, [right, left], true))
@@ -77,7 +81,7 @@ impl Shapes {
 
     fn compared(
         &mut self,
-        place: Place<'_>,
+        place: ShapeContext<'_>,
         compare: InstId,
         [this, other]: [Operand; 2],
         is_swapped: bool,
@@ -141,7 +145,7 @@ impl Shapes {
     }
 
     /// Writes a value as a phi plus a number.
-    fn ahead(&mut self, place: Place<'_>, value: Operand) -> Option<Ahead> {
+    fn ahead(&mut self, place: ShapeContext<'_>, value: Operand) -> Option<Ahead> {
         let body = place.code.body;
         let inst = value.as_inst()?;
         let data = body.inst(inst);
@@ -175,7 +179,7 @@ impl Shapes {
     }
 
     /// How a phi grows, if it begins with a function of the thread.
-    fn stride(&mut self, place: Place<'_>, phi: InstId, width: u8) -> Option<Stride> {
+    fn stride(&mut self, place: ShapeContext<'_>, phi: InstId, width: u8) -> Option<Stride> {
         let body = place.code.body;
         let &[first, second] = body.phi_values(phi) else { return None };
         for (position, [next, start]) in [[first, second], [second, first]].into_iter().enumerate()

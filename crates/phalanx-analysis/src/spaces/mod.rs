@@ -22,7 +22,7 @@
 //! |---|---|
 //! | [`facts`] | what is known outside of the function |
 //! | [`rules`] | how the set of a value is computed from others |
-//! | [`held`] | which memories constants lead to, and what constant memory holds |
+//! | [`constants`] | which memories constants lead to, and what constant memory holds |
 //! | [`predicates`] | what a test of an address says in the blocks that it guards |
 //! | [`refined`] | the same, updated after edits |
 //! | [`solve`] | the fixpoint |
@@ -52,9 +52,9 @@
 //!   memory.
 //! - An access through a pointer leads to one of the memories that its address space has.
 
+mod constants;
 mod extras;
 mod facts;
-mod held;
 mod kinds;
 mod numbers;
 mod pages;

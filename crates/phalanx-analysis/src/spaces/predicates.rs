@@ -49,7 +49,7 @@ pub(super) const STEPS: usize = 16;
 
 /// Where a fact holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Extent {
     /// In this block and the blocks that it dominates.
     Block(Node),
     /// After this instruction of the block, and in the blocks that the block dominates.
@@ -59,7 +59,7 @@ enum Place {
 /// In one place, an address leads to these memories and no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fact {
-    place: Place,
+    place: Extent,
     bound: SpaceSet,
 }
 
@@ -295,7 +295,7 @@ impl Refinements {
                 continue;
             }
             if code.body.inst(inst).opcode == Opcode::Call {
-                let place = Place::After(inst, node);
+                let place = Extent::After(inst, node);
                 for (address, bound) in said(code, &support, code.body.call_args(inst)[0], true) {
                     support.ordered.insert(block);
                     refinements.add(code, address, Fact { place, bound });
@@ -311,7 +311,7 @@ impl Refinements {
                 if cfg.predecessors(node_of(target)).len() != 1 {
                     continue;
                 }
-                let place = Place::Block(node_of(target));
+                let place = Extent::Block(node_of(target));
                 for (address, bound) in said(code, &support, condition, truth) {
                     refinements.add(code, address, Fact { place, bound });
                 }
@@ -338,15 +338,15 @@ impl Refinements {
         insts: &'a [InstId],
     ) -> impl Iterator<Item = Value> + 'a {
         let is_one = |fact: &Fact| match fact.place {
-            Place::After(inst, _) => insts.binary_search(&inst).is_ok(),
-            Place::Block(_) => false,
+            Extent::After(inst, _) => insts.binary_search(&inst).is_ok(),
+            Extent::Block(_) => false,
         };
         let is_said = move |(_, facts): &(&Value, &SmallVec<[Fact; 2]>)| facts.iter().any(is_one);
         self.by_root.iter().filter(is_said).map(|(root, _)| *root)
     }
 
     fn add(&mut self, code: Code<'_>, address: Value, fact: Fact) {
-        if let Place::After(inst, node) = fact.place
+        if let Extent::After(inst, node) = fact.place
             && !self.order.contains_key(&inst)
         {
             self.order.extend(code.body.block_insts(block_of(node)).zip(0..));
@@ -393,11 +393,11 @@ impl Refinements {
     /// Whether a fact holds at an instruction, or at the end of a block.
     fn holds(&self, dom: &DomTree, fact: &Fact, user: InstId, here: Node, is_at_end: bool) -> bool {
         match fact.place {
-            Place::Block(node) => dom.dominates(node, here),
-            Place::After(assume, node) if node == here => {
+            Extent::Block(node) => dom.dominates(node, here),
+            Extent::After(assume, node) if node == here => {
                 is_at_end || self.order.get(&assume) < self.order.get(&user)
             }
-            Place::After(_, node) => dom.dominates(node, here),
+            Extent::After(_, node) => dom.dominates(node, here),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Tests {
     /// Brings the refinements up to date. Returns the instructions, besides the changed ones, that
     /// may have other sets for their operands, sorted; none if these are not known, or more than
     /// `limit`.
-    pub(super) fn follow(
+    pub(super) fn update(
         &mut self,
         code: Code<'_>,
         (cfg, dom): (&Cfg, &DomTree),
@@ -101,7 +101,7 @@ impl Tests {
 
     /// Whether the refinements are the same as before.
     fn is_as_before(&self, code: Code<'_>, edited: Edited<'_>) -> bool {
-        let is_concerned = |&inst: &InstId| {
+        let is_affected = |&inst: &InstId| {
             let body = code.body;
             self.support.all.contains(&inst)
                 || body.block_of(inst).is_some_and(|block| {
@@ -114,7 +114,7 @@ impl Tests {
                 })
         };
         let is_there = edited.blocks.is_some() && !self.calls.is_empty();
-        !is_there && !edited.own.iter().any(is_concerned)
+        !is_there && !edited.own.iter().any(is_affected)
     }
 }
 

@@ -73,18 +73,18 @@ use super::{
     numbers::{inst_of, number},
     readers::Tables,
     refined::{Tests, refined_uses},
-    rules::{Input, Rules},
+    rules::{Input, SpaceRules},
     solve::{Sets, Solver, constant_addresses},
 };
 use crate::code::SpaceSet;
 use crate::{
-    code::{Code, Surroundings},
+    code::{Code, Environment},
     edited::Edited,
     memory::{
         PrivateMemory,
         private::{
             compare::Renumbered,
-            readers::{Place, Readers},
+            readers::{ReaderNode, Readers},
         },
     },
     policy::SPACE_STEPS,
@@ -118,12 +118,12 @@ impl RetainedKinds {
     #[must_use]
     pub fn new(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (cfg, dom): (&Cfg, &DomTree),
         memory: Arc<PrivateMemory>,
         facts: &dyn SpaceFacts,
     ) -> Self {
-        let mut solver = Solver::new(code, around, (cfg, dom), &memory, facts, false);
+        let mut solver = Solver::new(code, env, (cfg, dom), &memory, facts, false);
         solver.solve();
         let (calls, support) = std::mem::take(&mut solver.tests);
         let tests = Tests::new(solver.rules.refinements.clone(), support, &calls);
@@ -149,11 +149,11 @@ impl RetainedKinds {
             }
             if code.body.inst(inst).opcode == Opcode::Phi && solver.rules.is_tracked(inst) {
                 phis.insert(inst);
-                work.extra(&mut solver, Place::Value(inst), &mut extras);
+                work.extra(&mut solver, ReaderNode::Value(inst), &mut extras);
             }
         }
         for at in 0..memory.ssa().phis().len() {
-            let place = Place::Content((definitions + at) as u32);
+            let place = ReaderNode::Content((definitions + at) as u32);
             work.extra(&mut solver, place, &mut extras);
         }
         let (answer, sets) = solver.finish();
@@ -185,7 +185,7 @@ impl RetainedKinds {
     pub fn repair(
         &mut self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (cfg, dom, memory): (&Cfg, &DomTree, &Arc<PrivateMemory>),
         facts: &dyn SpaceFacts,
         edited: Edited<'_>,
@@ -212,12 +212,12 @@ impl RetainedKinds {
         read.iter().for_each(|&inst| self.tables.note(code, inst));
         read.extend(&others.insts);
         let had_refinements = !self.tests.refinements.is_empty();
-        read.extend(self.tests.follow(code, (cfg, dom), edited, SPACE_STEPS)?);
+        read.extend(self.tests.update(code, (cfg, dom), edited, SPACE_STEPS)?);
         read.sort_unstable();
         read.dedup();
         self.sets.values.resize(count, 0);
         self.answer.values.grow(count, SpaceSet::ALL);
-        let mut rules = Rules::new(code, around, &self.memory, facts, false);
+        let mut rules = SpaceRules::new(code, env, &self.memory, facts, false);
         rules.has_integers = had_casts;
         rules.refinements = std::mem::take(&mut self.tests.refinements);
         let has_refinements = had_refinements || !rules.refinements.is_empty();
@@ -235,12 +235,12 @@ impl RetainedKinds {
             self.extras = Extras::default();
             let work = Work { code, dom, rank: &self.rank };
             for &phi in self.phis.iter().filter(|phi| read.binary_search(phi).is_err()) {
-                work.extra(&mut solver, Place::Value(phi), &mut self.extras);
+                work.extra(&mut solver, ReaderNode::Value(phi), &mut self.extras);
             }
             let definitions = self.memory.events().len() as u32;
             let count = self.memory.ssa().phis().len() as u32;
             for phi in (0..count).filter(|phi| !others.phis.contains(phi)) {
-                work.extra(&mut solver, Place::Content(definitions + phi), &mut self.extras);
+                work.extra(&mut solver, ReaderNode::Content(definitions + phi), &mut self.extras);
             }
         }
         let mut repair = Repair {
@@ -338,10 +338,10 @@ fn ranks(cfg: &Cfg) -> Vec<u32> {
     (0..cfg.node_count()).map(rank).collect()
 }
 
-fn inst_at(place: Place) -> Option<InstId> {
+fn inst_at(place: ReaderNode) -> Option<InstId> {
     match place {
-        Place::Value(inst) => Some(inst),
-        Place::Content(_) => None,
+        ReaderNode::Value(inst) => Some(inst),
+        ReaderNode::Content(_) => None,
     }
 }
 
@@ -368,10 +368,10 @@ impl Work<'_> {
     }
 
     /// What the forward inputs of a node give, and what its backward inputs give.
-    fn parts(&self, solver: &mut Solver<'_>, place: Place) -> (u64, u64) {
+    fn parts(&self, solver: &mut Solver<'_>, place: ReaderNode) -> (u64, u64) {
         let (mut forward, mut backward) = (0, 0);
         match place {
-            Place::Value(inst) if self.code.body.inst(inst).opcode == Opcode::Phi => {
+            ReaderNode::Value(inst) if self.code.body.inst(inst).opcode == Opcode::Phi => {
                 let here = self.code.body.block_of(inst).map_or(0, |b| self.rank_of(node_of(b)));
                 let mut inputs: SmallVec<[Input; 8]> = SmallVec::new();
                 solver.rules.inputs(inst, |input| inputs.push(input));
@@ -384,8 +384,8 @@ impl Work<'_> {
                 }
                 (solver.rules.clamp(inst, forward), solver.rules.clamp(inst, backward))
             }
-            Place::Value(inst) => (solver.evaluate(number(inst)), 0),
-            Place::Content(at) => {
+            ReaderNode::Value(inst) => (solver.evaluate(number(inst)), 0),
+            ReaderNode::Content(at) => {
                 let memory = solver.rules.memory;
                 let definitions = memory.events().len();
                 let node = solver.sets.values.len() + at as usize;
@@ -411,8 +411,8 @@ impl Work<'_> {
     }
 
     /// Records what a phi has from backward inputs alone.
-    fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut Extras) {
-        if let Place::Value(inst) = place
+    fn extra(&self, solver: &mut Solver<'_>, place: ReaderNode, extras: &mut Extras) {
+        if let ReaderNode::Value(inst) = place
             && !self.is_reached(inst)
         {
             return;

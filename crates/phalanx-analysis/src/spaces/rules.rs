@@ -42,7 +42,7 @@ use rustc_hash::FxHashMap;
 use super::{SpaceFacts, predicates::Refinements};
 use crate::code::{SpaceModel, SpaceSet};
 use crate::{
-    code::{Code, Surroundings, TypeSizes},
+    code::{Code, Environment, TypeSizes},
     memory::{
         PrivateMemory,
         private::{Effect, Touch},
@@ -87,7 +87,7 @@ pub(super) enum Class {
 }
 
 /// The rules for one function.
-pub(super) struct Rules<'a> {
+pub(super) struct SpaceRules<'a> {
     pub(super) code: Code<'a>,
     pub(super) model: SpaceModel,
     pub(super) memory: &'a PrivateMemory,
@@ -107,17 +107,17 @@ pub(super) struct Rules<'a> {
     pub(super) sizes: TypeSizes<'a>,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> SpaceRules<'a> {
     pub(super) fn new(
         code: Code<'a>,
-        around: Surroundings<'a>,
+        env: Environment<'a>,
         memory: &'a PrivateMemory,
         facts: &'a dyn SpaceFacts,
         is_symbolic: bool,
     ) -> Self {
-        let architecture = around.target.architecture();
+        let architecture = env.target.architecture();
         let entry = code.entry(architecture);
-        let mut rules = Rules {
+        let mut rules = SpaceRules {
             code,
             model: SpaceModel::new(architecture),
             memory,
@@ -131,7 +131,7 @@ impl<'a> Rules<'a> {
             constants: FxHashMap::default(),
             contents: FxHashMap::default(),
             arguments: Vec::new(),
-            sizes: TypeSizes::new(code.context, around.layout),
+            sizes: TypeSizes::new(code.context, env.layout),
         };
         rules.arguments =
             (0..code.header.params.len() as u32).map(|at| rules.argument(at)).collect();
@@ -441,8 +441,8 @@ impl<'a> Rules<'a> {
             }
             return;
         }
-        if let Some(held) = self.initial(ty, address) {
-            return tell(Input::Set(u64::from(held.bits())));
+        if let Some(constants) = self.initial(ty, address) {
+            return tell(Input::Set(u64::from(constants.bits())));
         }
         let all = self.all_of(ty);
         if self.generic_of(ty) && self.is_written_by_host(address) {

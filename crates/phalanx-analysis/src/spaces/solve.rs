@@ -24,11 +24,11 @@ use super::{
     kinds::MemoryKinds,
     numbers::{inst_of, number},
     predicates::{Refinements, Support, tested},
-    rules::{Input, Rules, restrict},
+    rules::{Input, SpaceRules, restrict},
 };
 use crate::code::SpaceSet;
 use crate::{
-    code::{Code, Surroundings},
+    code::{Code, Environment},
     memory::{PrivateMemory, ssa::Version},
 };
 
@@ -38,12 +38,12 @@ const ANYTHING: u64 = SpaceSet::ALL.bits() as u64;
 #[must_use]
 pub fn memory_kinds(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     graph: (&Cfg, &DomTree),
     memory: &PrivateMemory,
     facts: &dyn SpaceFacts,
 ) -> MemoryKinds {
-    let mut solver = Solver::new(code, around, graph, memory, facts, false);
+    let mut solver = Solver::new(code, env, graph, memory, facts, false);
     solver.solve();
     solver.finish().0
 }
@@ -53,19 +53,19 @@ pub fn memory_kinds(
 #[must_use]
 pub fn memory_kinds_by_rounds(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     graph: (&Cfg, &DomTree),
     memory: &PrivateMemory,
     facts: &dyn SpaceFacts,
 ) -> MemoryKinds {
-    let mut solver = Solver::new(code, around, graph, memory, facts, false);
+    let mut solver = Solver::new(code, env, graph, memory, facts, false);
     solver.solve_by_rounds();
     solver.finish().0
 }
 
 /// The analysis of one function.
 pub(super) struct Solver<'a> {
-    pub(super) rules: Rules<'a>,
+    pub(super) rules: SpaceRules<'a>,
     dom: &'a DomTree,
     /// Blocks in the order of the sweep.
     order: Vec<Node>,
@@ -114,13 +114,13 @@ impl Sets {
 impl<'a> Solver<'a> {
     pub(super) fn new(
         code: Code<'a>,
-        around: Surroundings<'a>,
+        env: Environment<'a>,
         (cfg, dom): (&Cfg, &'a DomTree),
         memory: &'a PrivateMemory,
         facts: &'a dyn SpaceFacts,
         is_symbolic: bool,
     ) -> Self {
-        let mut rules = Rules::new(code, around, memory, facts, is_symbolic);
+        let mut rules = SpaceRules::new(code, env, memory, facts, is_symbolic);
         let (tests, has_integers) = scan(code);
         rules.has_integers = has_integers;
         let (refinements, support) = Refinements::new(code, cfg, dom, &tests);
@@ -135,7 +135,7 @@ impl<'a> Solver<'a> {
     }
 
     /// A solver that continues from sets that were found before.
-    pub(super) fn resume(rules: Rules<'a>, dom: &'a DomTree, sets: Sets) -> Self {
+    pub(super) fn resume(rules: SpaceRules<'a>, dom: &'a DomTree, sets: Sets) -> Self {
         let (insts, definitions) = (sets.values.len(), rules.memory.events().len());
         let (order, nodes) = (Vec::new(), Vec::new());
         let tests = Default::default();

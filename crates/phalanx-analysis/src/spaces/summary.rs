@@ -13,7 +13,7 @@ use phalanx_ir::{InstId, Opcode};
 use super::{Returned, SpaceFacts, kinds::MemoryKinds, rules::MEMORIES, solve::Solver};
 use crate::code::SpaceSet;
 use crate::{
-    code::{Code, Surroundings},
+    code::{Code, Environment},
     memory::PrivateMemory,
 };
 
@@ -21,12 +21,12 @@ use crate::{
 #[must_use]
 pub fn returned(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     graph: (&Cfg, &DomTree),
     memory: &PrivateMemory,
     facts: &dyn SpaceFacts,
 ) -> Returned {
-    let mut solver = Solver::new(code, around, graph, memory, facts, true);
+    let mut solver = Solver::new(code, env, graph, memory, facts, true);
     solver.solve();
     let mut set = 0;
     for &block in graph.1.preorder() {

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::code::SpaceSet;
 use crate::{
-    code::{Code, Surroundings},
+    code::{Code, Environment},
     memory::{PrivateMemory, ssa::Version},
 };
 
@@ -154,13 +154,13 @@ impl SpaceSubject {
 #[must_use]
 pub fn space_chains(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     graph: (&Cfg, &DomTree),
     memory: &PrivateMemory,
     facts: &dyn SpaceFacts,
     (subject, memories): (SpaceSubject, SpaceSet),
 ) -> Vec<SpaceChain> {
-    let mut solver = Solver::new(code, around, graph, memory, facts, false);
+    let mut solver = Solver::new(code, env, graph, memory, facts, false);
     solver.solve();
     let mut chains: Vec<SpaceChain> = Vec::new();
     for memory in memories.iter() {
@@ -346,13 +346,13 @@ impl Solver<'_> {
 #[must_use]
 pub fn chain_holds(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     graph: (&Cfg, &DomTree),
     memory: &PrivateMemory,
     facts: &dyn SpaceFacts,
     chain: &SpaceChain,
 ) -> bool {
-    let mut solver = Solver::new(code, around, graph, memory, facts, false);
+    let mut solver = Solver::new(code, env, graph, memory, facts, false);
     solver.solve();
     let bits = u64::from(chain.memories.bits());
     let Some((last, _)) = chain.links.split_last() else { return false };

@@ -46,8 +46,8 @@ use rustc_hash::FxHashSet;
 
 use super::is_plain_load;
 use crate::alias::query::{Alias, AliasQuery, Location};
-use crate::code::{Code, SpaceSet, Surroundings};
-use crate::granted::StableLoad;
+use crate::assumed_facts::StableLoad;
+use crate::code::{Code, Environment, SpaceSet};
 use crate::loads::writes::{WrittenBy, may_write, written_at};
 use crate::memory::order::acquires;
 use crate::spaces::MemoryKinds;
@@ -61,7 +61,7 @@ pub struct Facts<'a> {
     /// Its code.
     pub code: Code<'a>,
     /// Its surroundings: target, launch, callees.
-    pub around: Surroundings<'a>,
+    pub env: Environment<'a>,
     /// Blocks and edges.
     pub cfg: &'a Cfg,
     /// Where its addresses lead.
@@ -112,8 +112,8 @@ pub fn ordered_loads(facts: Facts<'_>, aliases: &mut AliasQuery<'_>) -> Vec<Stab
             }
             left -= interval.loads.len() * interval.writes.len();
             for load in interval.loads {
-                let read = Location::around(facts.code.body.operands(load)[0]);
-                let meets = |&to: &Value| aliases.alias(read, Location::around(to)) != Alias::No;
+                let read = Location::env(facts.code.body.operands(load)[0]);
+                let meets = |&to: &Value| aliases.alias(read, Location::env(to)) != Alias::No;
                 if loads.contains(&load) && interval.writes.iter().any(meets) {
                     loads.remove(&load);
                 }
@@ -128,7 +128,7 @@ pub fn ordered_loads(facts: Facts<'_>, aliases: &mut AliasQuery<'_>) -> Vec<Stab
 
 /// By block, the events in it, in order. None if no load can be ordered.
 fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
-    let Facts { code, around, kinds, .. } = facts;
+    let Facts { code, env, kinds, .. } = facts;
     let body = code.body;
     let is_shared = |inst| kinds.at(body, inst, 0).memories() == SpaceSet::SHARED;
     // Most functions have no such loads, or no barriers, which is cheaper to find out than what
@@ -148,7 +148,7 @@ fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
             } else if is_plain_load(code, inst) {
                 row.extend(is_shared(inst).then_some(Event::Load(inst)));
             } else if may_write(code, inst) {
-                let written = written_at(code, around, kinds, facts.written_by, inst)?;
+                let written = written_at(code, env, kinds, facts.written_by, inst)?;
                 if !written.and(SpaceSet::PEERS).is_empty() {
                     return None;
                 }
@@ -156,7 +156,7 @@ fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
                     row.push(Event::Write(address(code, inst)?));
                 }
             }
-            if opcode.is_call() && acquires(code, around, inst) {
+            if opcode.is_call() && acquires(code, env, inst) {
                 row.push(Event::Beginning);
             }
         }
@@ -223,7 +223,7 @@ fn interval(
 /// Whether an instruction is a barrier of the whole workgroup that orders the accesses before it
 /// and those behind it.
 fn is_barrier(facts: Facts<'_>, inst: InstId) -> bool {
-    let Facts { code, around, .. } = facts;
+    let Facts { code, env, .. } = facts;
     if !is_of_all(code, inst) {
         return false;
     }
@@ -238,7 +238,7 @@ fn is_barrier(facts: Facts<'_>, inst: InstId) -> bool {
     };
     let releases = |order| matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst);
     let acquires = |order| matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst);
-    match around.target.architecture() {
+    match env.target.architecture() {
         Architecture::Nvptx => true,
         Architecture::Amdgcn => {
             beside(code.body.prev(inst), releases) && beside(code.body.next(inst), acquires)

@@ -5,23 +5,23 @@ use phalanx_ir::{InstId, Opcode, Type};
 
 use super::results::Results;
 use crate::code::{
-    Code, Surroundings,
+    Code, Environment,
     calls::{Effects, Summary, Through},
 };
 
 /// The contribution of a single instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Told {
+pub struct InstEffects {
     effects: Effects,
     writes_memory: bool,
 }
 
-impl Told {
+impl InstEffects {
     /// The contribution of an instruction. `None` if it has no effect.
     #[must_use]
-    pub fn by(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Option<Told> {
-        let effects = Effects::at(code, around, inst);
-        let told = Told { effects, writes_memory: writes_memory(code, inst) };
+    pub fn by(code: Code<'_>, env: Environment<'_>, inst: InstId) -> Option<InstEffects> {
+        let effects = Effects::at(code, env, inst);
+        let told = InstEffects { effects, writes_memory: writes_memory(code, inst) };
         (told.writes_memory || effects != Effects::NONE).then_some(told)
     }
 }
@@ -36,14 +36,14 @@ pub struct Besides {
 impl Besides {
     /// Computes the union for a function. O(instructions).
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Besides {
+    pub fn new(code: Code<'_>, env: Environment<'_>, cycles: &Cycles) -> Besides {
         let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-        Besides::of(code, cycles, insts.filter_map(|inst| Told::by(code, around, inst)))
+        Besides::of(code, cycles, insts.filter_map(|inst| InstEffects::by(code, env, inst)))
     }
 
     /// Computes the union from the contributions of instructions. Repetitions do not matter.
     #[must_use]
-    pub fn of(code: Code<'_>, cycles: &Cycles, all: impl Iterator<Item = Told>) -> Besides {
+    pub fn of(code: Code<'_>, cycles: &Cycles, all: impl Iterator<Item = InstEffects>) -> Besides {
         let mut writes_memory = false;
         let all = all.inspect(|told| writes_memory |= told.writes_memory);
         let effects = Effects::of(code, cycles, all.map(|told| told.effects));

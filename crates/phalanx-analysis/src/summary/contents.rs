@@ -52,7 +52,7 @@ use phalanx_ir::{InstId, Value as IrValue, attributes::AttrKind, flow::node_of};
 use phalanx_target::{SourceSet, calling_convention::Entry};
 use rustc_hash::FxHashMap;
 
-use crate::code::{Code, Numbering, Surroundings};
+use crate::code::{Code, Environment, Numbering};
 use crate::lower;
 use crate::memory::{Origins, PrivateMemory, origins::copies};
 
@@ -74,7 +74,7 @@ impl Contents {
     #[must_use]
     pub fn new<'f>(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         flow: impl FnOnce() -> Option<Flow<'f>>,
         calls: impl Iterator<Item = InstId>,
     ) -> Contents {
@@ -89,8 +89,8 @@ impl Contents {
             return Contents::default();
         }
         let Some(flow) = flow() else { return Contents::default() };
-        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
-        let (table, values) = lower::full_with_contents(code, around, &memory, &wanted);
+        let memory = PrivateMemory::through_calls(code, env, flow.cfg, flow.dom);
+        let (table, values) = lower::full_with_contents(code, env, &memory, &wanted);
         let answer = solve(flow, &table, Rules::Precise);
         let known = wanted.into_iter().zip(values);
         Contents(known.filter_map(|(at, value)| Some((at, answer.value(value?)))).collect())
@@ -109,7 +109,7 @@ fn is_by(code: Code<'_>, call: InstId, position: u32, kind: AttrKind) -> bool {
 #[must_use]
 pub fn argument_sources(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     (answer, contents): (&Divergence, &Contents),
     call: InstId,
 ) -> Vec<SourceSet> {
@@ -125,7 +125,7 @@ pub fn argument_sources(
     };
     let of = |(&argument, position): (&IrValue, u32)| {
         if is_by(code, call, position, AttrKind::ByVal) {
-            copied(code, around, &sources, (call, argument)).unwrap_or(SourceSet::OPAQUE_THREAD)
+            copied(code, env, &sources, (call, argument)).unwrap_or(SourceSet::OPAQUE_THREAD)
         } else if is_by(code, call, position, AttrKind::ByRef) {
             contents.0.get(&(call, position)).copied().unwrap_or(SourceSet::OPAQUE_THREAD)
         } else {
@@ -139,15 +139,15 @@ pub fn argument_sources(
 /// caller.
 fn copied(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     sources: &dyn Fn(IrValue) -> SourceSet,
     (call, argument): (InstId, IrValue),
 ) -> Option<SourceSet> {
     let position = copies::copied_argument(code, call, argument)?;
     let from = IrValue::arg(position);
-    let known = match code.entry(around.target.architecture()) == Entry::Kernel {
+    let known = match code.entry(env.target.architecture()) == Entry::Kernel {
         true => Some(sources(from)),
-        false => around.calls.argument(position),
+        false => env.calls.argument(position),
     };
-    known.filter(|_| Origins::new(code, around).is_passed(from))
+    known.filter(|_| Origins::new(code, env).is_passed(from))
 }

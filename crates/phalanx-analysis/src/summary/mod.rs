@@ -64,7 +64,7 @@
 //! [`Summary`] and its parts are plain data, in [`code::calls`](crate::code::calls). [`summarize`]
 //! computes one from scratch: `passes` solves with arguments as the only sources, `results` reads
 //! results off the solutions, `besides` and `scan` examine single instructions, [`through`] handles
-//! pointers, and [`returns`] threads that leave by different returns. [`follow`](crate::follow)
+//! pointers, and [`returns`] threads that leave by different returns. [`update`](crate::update)
 //! updates all of it after edits.
 
 mod besides;
@@ -78,7 +78,7 @@ mod scan;
 mod summarize;
 pub mod through;
 
-pub use besides::{Besides, Told};
+pub use besides::{Besides, InstEffects};
 pub use contents::{Contents, argument_sources, is_only_content};
 pub(crate) use facts::WithoutArguments;
 pub use facts::is_exact;

@@ -99,7 +99,7 @@ impl Tokens {
 
     /// As `image`, if these tokens can express it in an incremental update. They cannot if a
     /// parameter has only one token, or if the image adds sources without condition.
-    pub(crate) fn followed_image(
+    pub(crate) fn refined_image(
         &self,
         image: &[SourceSet; SourceSet::COUNT],
     ) -> Option<[SourceSet; SourceSet::COUNT]> {

@@ -8,7 +8,7 @@
 //! **Equality.** The result has to equal that from scratch. From scratch, an input has one token if
 //! no operation converts sources, and four tokens otherwise. If one would be enough, four give the
 //! same outcome unless inputs share them. So the solutions are computed from scratch in two cases:
-//! one token is no longer enough ([`Tokens::followed_image`]), or one is enough again and inputs
+//! one token is no longer enough ([`Tokens::refined_image`]), or one is enough again and inputs
 //! share their four ([`Tokens::are_those_of`]).
 //!
 //! **Cost.** One repair for each pass, of which there are at most four.
@@ -26,7 +26,7 @@ use phalanx_target::{SourceSet, TransferContext};
 use rustc_hash::FxHashSet;
 
 use super::outcome::{Pass, Tokens};
-use crate::code::{Code, Numbering, Surroundings, calls::is_copied};
+use crate::code::{Code, Environment, Numbering, calls::is_copied};
 
 /// See the [module documentation](self).
 #[derive(Debug)]
@@ -49,8 +49,8 @@ pub(crate) fn arguments(code: Code<'_>) -> Vec<Option<Value>> {
 }
 
 /// The tokens that distinguish inputs.
-pub(crate) fn tokens(around: Surroundings<'_>, table: &ValueTable, count: usize) -> Tokens {
-    let wave = TransferContext::new(around.launch, around.lockstep).wave;
+pub(crate) fn tokens(env: Environment<'_>, table: &ValueTable, count: usize) -> Tokens {
+    let wave = TransferContext::new(env.launch, env.lockstep).wave;
     Tokens::new(table, wave, count)
 }
 
@@ -73,12 +73,12 @@ impl Passes {
     /// # Errors
     /// If the solutions cannot be updated incrementally.
     pub(crate) fn new(
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         flow: Flow<'_>,
         table: &ValueTable,
         inputs: Vec<Option<Value>>,
     ) -> Result<Passes, Unfit> {
-        let tokens = tokens(around, table, inputs.len());
+        let tokens = tokens(env, table, inputs.len());
         if tokens.unconditional(table).is_some() {
             return Err(Unfit::TooLarge);
         }
@@ -108,7 +108,7 @@ impl Passes {
             return Err(Unfit::Full);
         }
         for (_, retained) in &mut self.all {
-            retained.restate(of, |image| self.tokens.followed_image(image))?;
+            retained.restate(of, |image| self.tokens.refined_image(image))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use phalanx_target::{SourceSet, TransferContext};
 
 use super::outcome::Pass;
 use super::returns::Returns;
-use crate::code::{Code, Numbering, Surroundings, calls::Outcome};
+use crate::code::{Code, Environment, Numbering, calls::Outcome};
 
 /// The outcomes of a result. By default there is no result, and the effect of a call depends on
 /// when it is made.
@@ -29,8 +29,8 @@ pub(crate) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(crate) fn new(code: Code<'a>, around: Surroundings<'_>, returns: &'a Returns) -> Self {
-        let wave = TransferContext::new(around.launch, around.lockstep).wave;
+    pub(crate) fn new(code: Code<'a>, env: Environment<'_>, returns: &'a Returns) -> Self {
+        let wave = TransferContext::new(env.launch, env.lockstep).wave;
         let result = Outcome::new(wave, code.header.params.len());
         Reading { code, returns, members: vec![result.clone(); member_count(code)], result }
     }

@@ -83,7 +83,7 @@ impl Returns {
     /// Whether a change of this instruction may change the returns or the parting branches. The
     /// graph has to be the same.
     #[must_use]
-    pub fn concern(&self, code: Code<'_>, inst: InstId) -> bool {
+    pub fn dependencies(&self, code: Code<'_>, inst: InstId) -> bool {
         let is_returned = || self.returns.iter().any(|(_, value)| *value == Some(inst.into()));
         code.body.inst(inst).opcode == Opcode::Ret || is_returned()
     }

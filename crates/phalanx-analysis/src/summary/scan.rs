@@ -22,7 +22,7 @@ use phalanx_target::{
 };
 
 use crate::code::{
-    Code, Surroundings,
+    Code, Environment,
     calls::{Effects, Spaces},
     read_assembly,
 };
@@ -30,10 +30,10 @@ use crate::memory::order::acquires;
 
 impl Effects {
     /// What one instruction of a function does.
-    pub(super) fn at(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Effects {
-        let mut effects = Scan { code, around }.inst(inst);
+    pub(super) fn at(code: Code<'_>, env: Environment<'_>, inst: InstId) -> Effects {
+        let mut effects = Scan { code, env }.inst(inst);
         // Decided for the instruction as a whole, not by the scan.
-        effects.acquires = acquires(code, around, inst);
+        effects.acquires = acquires(code, env, inst);
         let opcode = code.body.inst(inst).opcode;
         // `unreachable` is never executed, so it does not count here. An instruction that never
         // returns before it does.
@@ -73,7 +73,7 @@ enum Base {
 
 struct Scan<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
 }
 
 impl Scan<'_> {
@@ -149,7 +149,7 @@ impl Scan<'_> {
             TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space(),
             kind => kind.address_space(),
         };
-        let architecture = self.around.target.architecture();
+        let architecture = self.env.target.architecture();
         number.map_or(Spaces::ALL, |n| Spaces::of(AddressSpace::of(architecture, n).kind()))
     }
 
@@ -186,22 +186,21 @@ impl Scan<'_> {
         let of_callee = match body.const_callee(call).map(|c| &context.const_data(c).kind) {
             Some(&ConstKind::Global(name)) => match self.code.called_intrinsic(call) {
                 Some(found) => Some(self.intrinsic_call(call, found)),
-                None => self
-                    .around
-                    .calls
-                    .summary(name)
-                    .filter(|s| s.ty == Some(info.function_type))
-                    .map(|summary| {
-                        let mut effects = self.seen_from_here(call, summary.effects);
-                        // A summary from code overrides the attribute of the call. That attribute
-                        // overrides a summary from attributes.
-                        effects.convergent |=
-                            !summary.is_from_code && site.has(AttrKind::Convergent);
-                        effects
-                    }),
+                None => {
+                    self.env.calls.summary(name).filter(|s| s.ty == Some(info.function_type)).map(
+                        |summary| {
+                            let mut effects = self.seen_from_here(call, summary.effects);
+                            // A summary from code overrides the attribute of the call. That attribute
+                            // overrides a summary from attributes.
+                            effects.convergent |=
+                                !summary.is_from_code && site.has(AttrKind::Convergent);
+                            effects
+                        },
+                    )
+                }
             },
             Some(ConstKind::InlineAsm(asm)) => {
-                let architecture = self.around.target.architecture();
+                let architecture = self.env.target.architecture();
                 let read = read_assembly(self.code, asm, architecture);
                 let mut effects = Effects::of_attributes(site);
                 effects.convergent |= read.convergent;

@@ -16,7 +16,7 @@ use super::results::{Reading, Results, first_impure};
 use super::returns::Returns;
 use super::through;
 use crate::code::{
-    Code, Numbering, Surroundings,
+    Code, Environment, Numbering,
     calls::{Summary, Through},
 };
 use crate::lower::{self, Single};
@@ -29,13 +29,13 @@ use crate::memory::PrivateMemory;
 #[must_use]
 pub fn summarize(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     flow: Flow<'_>,
     postdom: &PostDomTree,
     known: AtHand<'_>,
 ) -> Summary {
     let returns = || Returns::new(code, flow, postdom);
-    summarize_with(code, around, (flow, postdom), (returns, true), known)
+    summarize_with(code, env, (flow, postdom), (returns, true), known)
 }
 
 /// As [`summarize`], without the branches at which threads part for different returns. The result
@@ -44,12 +44,12 @@ pub fn summarize(
 #[must_use]
 pub fn summarize_without_parting(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     flow: Flow<'_>,
     postdom: &PostDomTree,
 ) -> Summary {
     let returns = || Returns::new(code, flow, postdom).without_parting();
-    summarize_with(code, around, (flow, postdom), (returns, false), AtHand::default())
+    summarize_with(code, env, (flow, postdom), (returns, false), AtHand::default())
 }
 
 /// Parts of a summary, and inputs to it, that the caller has computed already. They save time and
@@ -76,25 +76,25 @@ impl fmt::Debug for AtHand<'_> {
 
 fn summarize_with(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     (flow, postdom): (Flow<'_>, &PostDomTree),
     (returns, can_part): (impl FnOnce() -> Returns, bool),
     known: AtHand<'_>,
 ) -> Summary {
-    let besides = known.besides.unwrap_or_else(|| Besides::new(code, around, flow.cycles));
-    let facts = WithoutArguments(around.calls, code);
-    let around = Surroundings { calls: &facts, ..around };
+    let besides = known.besides.unwrap_or_else(|| Besides::new(code, env, flow.cycles));
+    let facts = WithoutArguments(env.calls, code);
+    let env = Environment { calls: &facts, ..env };
     let through = known
         .through
-        .unwrap_or_else(|| through::through(code, around, (flow, postdom), can_part).map(Box::new));
+        .unwrap_or_else(|| through::through(code, env, (flow, postdom), can_part).map(Box::new));
     if let Some(summary) = besides.without_result(code, through.clone()) {
         return summary;
     }
     let table = match known.table.and_then(|table| table()) {
-        Some(table) => with_own_arguments(code, around, table),
+        Some(table) => with_own_arguments(code, env, table),
         None => {
-            let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
-            lower::full_with(code, around, &memory, 0)
+            let memory = PrivateMemory::through_calls(code, env, flow.cfg, flow.dom);
+            lower::full_with(code, env, &memory, 0)
         }
     };
     let is_timeless =
@@ -104,9 +104,9 @@ fn summarize_with(
         return besides.with_results(code, through, results);
     }
     let inputs = arguments(code);
-    let tokens = passes::tokens(around, &table, inputs.len());
+    let tokens = passes::tokens(env, &table, inputs.len());
     let returns = returns();
-    let mut reading = Reading::new(code, around, &returns);
+    let mut reading = Reading::new(code, env, &returns);
     let more = tokens.unconditional(&table);
     reading.own(&solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise));
     for (pass, seeds) in passes::seeded(&tokens, &inputs) {
@@ -115,14 +115,10 @@ fn summarize_with(
     besides.with_results(code, through, reading.finish(is_timeless))
 }
 
-/// Replaces the facts about arguments in a table by those of `around`. A table has these facts only
+/// Replaces the facts about arguments in a table by those of `env`. A table has these facts only
 /// in the definitions of the arguments.
-fn with_own_arguments(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    mut table: ValueTable,
-) -> ValueTable {
-    let mut rules = Single::new(code, around);
+fn with_own_arguments(code: Code<'_>, env: Environment<'_>, mut table: ValueTable) -> ValueTable {
+    let mut rules = Single::new(code, env);
     for position in 0..code.header.params.len() as u32 {
         let argument = Numbering::new(code.header).argument(position);
         table.set_seed(argument, rules.argument(position));

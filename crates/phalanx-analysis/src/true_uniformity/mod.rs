@@ -49,7 +49,7 @@ use phalanx_ir::{InstId, Value as Operand, flow::node_of};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashSet;
 
-use crate::code::{Code, Definition, Numbering, Surroundings};
+use crate::code::{Code, Definition, Environment, Numbering};
 use crate::lower::Single;
 
 /// Sources that any thread can name by itself. Other sources are unknown, but equal among the
@@ -80,13 +80,13 @@ pub struct Known<'a> {
 #[must_use]
 pub fn is_truly_uniform(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     known: Known<'_>,
     value: Operand,
 ) -> bool {
     let numbering = Numbering::new(code.header);
     let Some(value) = numbering.operand(value) else { return true };
-    let single = Single::new(code, around);
+    let single = Single::new(code, env);
     let mut search = Search { code, numbering, known, single };
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = vec![value];

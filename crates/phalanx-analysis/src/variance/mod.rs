@@ -33,7 +33,7 @@ use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
 
-use crate::code::{Code, Numbering, Surroundings};
+use crate::code::{Code, Environment, Numbering};
 use crate::lower::Single;
 
 pub use lower::{barrier_blocks, is_whole_barrier};
@@ -61,12 +61,7 @@ impl Variance<'_> {
     /// what it reads, and in whether it is executed. For a call that is given private memory this
     /// is what the call may read, whatever that memory holds. O(operands).
     #[must_use]
-    pub fn statement(
-        &self,
-        code: Code<'_>,
-        around: Surroundings<'_>,
-        statement: InstId,
-    ) -> SourceSet {
+    pub fn statement(&self, code: Code<'_>, env: Environment<'_>, statement: InstId) -> SourceSet {
         let value = Numbering::new(code.header).inst(statement);
         let mut sources = self.divergence.value(value);
         if let Some(block) = code.body.block_of(statement) {
@@ -75,7 +70,7 @@ impl Variance<'_> {
         // What it reads decides what it does, even where its result is always uniform. The result
         // of a load has the sources of its address, where that matters.
         if code.body.inst(statement).opcode != Opcode::Load {
-            Single::new(code, around).reads(statement, |read| {
+            Single::new(code, env).reads(statement, |read| {
                 sources |= self.divergence.at_use(read, User::value(value));
             });
         }

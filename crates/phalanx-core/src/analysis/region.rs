@@ -79,7 +79,7 @@ impl Region {
 
 /// A region, and the blocks that stand for what is around it.
 #[derive(Clone, Debug)]
-pub(super) struct Around {
+pub(super) struct RegionFrame {
     pub(super) region: Region,
     /// All that is outside: it leads to the entry.
     pub(super) before: Block,
@@ -87,7 +87,7 @@ pub(super) struct Around {
     pub(super) behind: Block,
 }
 
-impl Around {
+impl RegionFrame {
     /// The numbers behind those of the function are free.
     pub(super) fn new(region: &Region, blocks: usize) -> Self {
         let [before, behind] = [blocks, blocks + 1].map(Block::new);

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use phalanx_graph::Cfg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::region::Around;
+use super::region::RegionFrame;
 use super::rules::{Parts, Rule};
 use super::slots::{Slot, SlotEvent, Slots};
 use super::{Brought, incoming};
-use crate::block_graph::{Block, BlockGraph, Edge, Place};
+use crate::block_graph::{Block, BlockGraph, Edge, NodeOrigin};
 use crate::divergence::repair::{EditableTable, Image};
 use crate::divergence::{Definition, Incoming};
 use crate::{SourceSet, Value};
@@ -32,7 +32,7 @@ pub(super) struct Said {
     place: FxHashMap<Value, (Block, usize)>,
     pub(super) slots: Slots,
     /// What is around the blocks that are analysed, if these are not all.
-    pub(super) around: Option<Around>,
+    pub(super) env: Option<RegionFrame>,
 }
 
 /// Where an IR says its function. See the [module documentation](super).
@@ -68,8 +68,8 @@ impl Sink<'_> {
         reads: &[Value],
     ) {
         self.forget_argument(value);
-        let (at, given) = match &self.said.around {
-            Some(around) => around.place(value, at),
+        let (at, given) = match &self.said.env {
+            Some(env) => env.place(value, at),
             None => (at, None),
         };
         if let Some(sources) = given {
@@ -100,7 +100,7 @@ impl Sink<'_> {
     pub fn argument(&mut self, value: Value, at: Block, position: usize) {
         self.forget_argument(value);
         self.said.slots.forget_load(value);
-        let placed = self.said.around.as_ref().map(|around| around.place_argument(value, at));
+        let placed = self.said.env.as_ref().map(|env| env.place_argument(value, at));
         if let Some((at, Some(sources))) = placed {
             return self.given(value, at, sources);
         }
@@ -137,7 +137,7 @@ impl Sink<'_> {
         if self.is_outside {
             return;
         }
-        let to = self.said.around.as_ref().map_or(to, |around| around.target(to));
+        let to = self.said.env.as_ref().map_or(to, |env| env.target(to));
         let at = self.at.expect("an edge is said after the end of its block");
         self.said.edges[at.index()].push((to, brings.to_vec()));
     }
@@ -169,9 +169,9 @@ impl Sink<'_> {
     /// Says the values that are given, as if they came from outside, before anything inside is
     /// said.
     pub(super) fn say_given(&mut self) {
-        let Some(around) = &self.said.around else { return };
-        let before = around.before;
-        for (value, sources) in around.given() {
+        let Some(env) = &self.said.env else { return };
+        let before = env.before;
+        for (value, sources) in env.given() {
             self.given(value, before, sources);
         }
     }
@@ -179,8 +179,8 @@ impl Sink<'_> {
     /// Says the block that stands for all that is outside, once everything inside is said: it leads
     /// to the entry, and slots hold something that comes from there.
     pub(super) fn say_before(&mut self) {
-        let Some(around) = &self.said.around else { return };
-        let (before, entry, outside) = (around.before, around.entry(), around.outside());
+        let Some(env) = &self.said.env else { return };
+        let (before, entry, outside) = (env.before, env.entry(), env.outside());
         let events = self.slots.iter().flat_map(|(_, events)| events);
         let used: BTreeSet<Slot> = events.map(|(slot, _)| *slot).collect();
         self.slots_anew(before);
@@ -242,14 +242,14 @@ impl Said {
             edges: vec![Vec::new(); blocks],
             place: FxHashMap::default(),
             slots: Slots::default(),
-            around: None,
+            env: None,
         }
     }
 
     /// Whether a block is none of those that are analysed.
     fn is_outside(&self, block: Block) -> bool {
-        self.around.as_ref().is_some_and(|around| {
-            block != around.before && block != around.behind && !around.region.contains(block)
+        self.env.as_ref().is_some_and(|env| {
+            block != env.before && block != env.behind && !env.region.contains(block)
         })
     }
 
@@ -279,8 +279,8 @@ impl Said {
     pub(super) fn state_arguments(&self, block: Block, cfg: &Cfg, table: &mut EditableTable) {
         let node = self.graph.node(block);
         let from = cfg.predecessors(node).iter().filter_map(|pred| match self.graph.place(*pred) {
-            Place::Block(from) | Place::Edge(from, _) => Some(from),
-            Place::Nothing => None,
+            NodeOrigin::Block(from) | NodeOrigin::Edge(from, _) => Some(from),
+            NodeOrigin::Nothing => None,
         });
         let mut from: Vec<Block> = from.collect();
         from.sort_unstable();

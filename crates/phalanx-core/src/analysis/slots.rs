@@ -186,7 +186,7 @@ impl Slots {
 
     /// Brings the table up to date with what was said; with `all` slots where the graph is another
     /// one, as contents may meet elsewhere.
-    pub(super) fn settle(&mut self, around: &Around<'_>, table: &mut EditableTable, all: bool) {
+    pub(super) fn settle(&mut self, env: &GraphFacts<'_>, table: &mut EditableTable, all: bool) {
         let changed = std::mem::take(&mut self.changed);
         let slots: Vec<Slot> = match all {
             true => self.variables.keys().copied().collect(),
@@ -194,7 +194,7 @@ impl Slots {
         };
         let mut loads: FxHashSet<Value> = FxHashSet::default();
         for slot in slots {
-            self.settle_one(slot, around, table, &mut loads);
+            self.settle_one(slot, env, table, &mut loads);
         }
         let mut loads: Vec<Value> = loads.into_iter().collect();
         loads.sort_unstable();
@@ -210,7 +210,7 @@ impl Slots {
     fn settle_one(
         &mut self,
         slot: Slot,
-        around: &Around<'_>,
+        env: &GraphFacts<'_>,
         table: &mut EditableTable,
         loads: &mut FxHashSet<Value>,
     ) {
@@ -218,11 +218,11 @@ impl Slots {
         let events: Vec<(Node, &[SlotEvent])> = variable
             .events
             .iter()
-            .map(|(block, events)| (around.graph.node(*block), events.as_slice()))
+            .map(|(block, events)| (env.graph.node(*block), events.as_slice()))
             .collect();
-        let versions = Versions::new(around.cfg, around.dom, around.frontier, &events);
+        let versions = Versions::new(env.cfg, env.dom, env.frontier, &events);
         let old = std::mem::take(&mut variable.rows);
-        variable.rows = self.rows(slot, &versions, &old, around, table);
+        variable.rows = self.rows(slot, &versions, &old, env, table);
         let brought = |content: Content| match content {
             Content::Stored(brought) => brought,
             Content::Join(node) => Brought::Value(variable.rows[&(node, None)]),
@@ -249,14 +249,14 @@ impl Slots {
         slot: Slot,
         versions: &Versions,
         old: &BTreeMap<RowKey, Value>,
-        around: &Around<'_>,
+        env: &GraphFacts<'_>,
         table: &mut EditableTable,
     ) -> BTreeMap<RowKey, Value> {
         let joins = versions.joins.iter().map(|(node, _)| (*node, None));
         let updates = versions.updates.iter().map(|((node, number), _)| (*node, Some(*number)));
         let wanted: BTreeSet<RowKey> = joins.chain(updates).collect();
         for (_, row) in old.iter().filter(|(content, _)| !wanted.contains(content)) {
-            table.set_value(*row, around.entry, Definition::PURE, None, &[]);
+            table.set_value(*row, env.entry, Definition::PURE, None, &[]);
             self.owner.remove(row);
             self.free.push(*row);
         }
@@ -305,7 +305,7 @@ impl Load {
 
 /// What is known of the graph.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around<'a> {
+pub(super) struct GraphFacts<'a> {
     pub(super) graph: &'a BlockGraph,
     pub(super) entry: Node,
     pub(super) cfg: &'a Cfg,

@@ -152,20 +152,20 @@ fn points<'a>(
     all.dedup();
     let mut points: Vec<Point<'a>> = Vec::with_capacity(all.len());
     // Where the subtrees end that the walk is in, and what their roots leave.
-    let mut around: Vec<(u32, Content)> = Vec::new();
+    let mut env: Vec<(u32, Content)> = Vec::new();
     for (tin, node) in all {
-        while around.last().is_some_and(|(end, _)| *end <= tin) {
-            around.pop();
+        while env.last().is_some_and(|(end, _)| *end <= tin) {
+            env.pop();
         }
         let enter = match joins.binary_search(&node) {
             Ok(_) => Content::Join(node),
-            Err(_) => around.last().map_or(NOTHING, |(_, content)| *content),
+            Err(_) => env.last().map_or(NOTHING, |(_, content)| *content),
         };
         let events = of.get(&node).copied().unwrap_or(&[]);
         let mut updates = 0;
         let leave =
             events.iter().fold(enter, |content, event| after(event, content, node, &mut updates));
-        around.push((dom.tout(node).unwrap_or(tin), leave));
+        env.push((dom.tout(node).unwrap_or(tin), leave));
         points.push(Point { node, events, enter, leave });
     }
     points

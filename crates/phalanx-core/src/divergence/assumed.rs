@@ -13,11 +13,11 @@ pub(crate) fn outermost(
     // Each before those nested in it.
     sorted.sort_unstable_by_key(|entry| entry.0);
     // Those around the present one, with what they and those around them are assumed divergent for.
-    let mut around: Vec<(CycleId, SourceSet)> = Vec::new();
+    let mut env: Vec<(CycleId, SourceSet)> = Vec::new();
     sorted.retain_mut(|(cycle, sources)| {
-        while around.pop_if(|(outer, _)| !cycles.contains_cycle(*outer, *cycle)).is_some() {}
-        let covered = around.last().map_or(SourceSet::EMPTY, |(_, covered)| *covered);
-        around.push((*cycle, covered.union(*sources)));
+        while env.pop_if(|(outer, _)| !cycles.contains_cycle(*outer, *cycle)).is_some() {}
+        let covered = env.last().map_or(SourceSet::EMPTY, |(_, covered)| *covered);
+        env.push((*cycle, covered.union(*sources)));
         *sources = sources.difference(covered);
         !sources.is_empty()
     });
@@ -39,8 +39,8 @@ mod tests {
         let is_around =
             |outer: CycleId, cycle: CycleId| outer != cycle && cycles.contains_cycle(outer, cycle);
         let left = |&(cycle, sources): &(CycleId, SourceSet)| {
-            let around = assumed.iter().filter(|(outer, _)| is_around(*outer, cycle));
-            (cycle, around.fold(sources, |left, (_, more)| left.difference(*more)))
+            let env = assumed.iter().filter(|(outer, _)| is_around(*outer, cycle));
+            (cycle, env.fold(sources, |left, (_, more)| left.difference(*more)))
         };
         let mut found: Vec<_> = assumed.iter().map(left).filter(|(_, s)| !s.is_empty()).collect();
         found.sort_unstable_by_key(|entry| entry.0);

@@ -36,7 +36,7 @@ pub(crate) fn name_cycles(
         let up = cycles.parent(cycle).and_then(|up| listed[up.index()]);
         listed[cycle.index()] = if exits[cycle.index()].is_empty() { up } else { Some(cycle) };
     }
-    let around = |cycle: CycleId| {
+    let env = |cycle: CycleId| {
         std::iter::successors(listed[cycle.index()], |&c| listed[cycles.parent(c)?.index()])
     };
     for use_ in &mut *temporal {
@@ -44,7 +44,7 @@ pub(crate) fn name_cycles(
             continue;
         }
         let Some(inner) = cycles.innermost(table.block(use_.value)) else { continue };
-        let within = around(inner).take_while(|&c| cycles.contains_cycle(use_.cycle, c));
+        let within = env(inner).take_while(|&c| cycles.contains_cycle(use_.cycle, c));
         let sources = use_.sources;
         if let Some(cycle) = choose(within.map(|c| (c, exits[c.index()])), sources) {
             use_.cycle = cycle;

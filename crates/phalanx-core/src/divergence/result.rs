@@ -156,8 +156,8 @@ impl Divergence {
     /// Why threads must be assumed to run apart in the cycle or one around it. Empty: they do not.
     #[must_use]
     pub fn is_assumed_divergent(&self, cycles: &Cycles, cycle: CycleId) -> SourceSet {
-        let around = self.assumed.iter().filter(|(c, _)| cycles.contains_cycle(*c, cycle));
-        around.fold(SourceSet::EMPTY, |all, (_, sources)| all | *sources)
+        let env = self.assumed.iter().filter(|(c, _)| cycles.contains_cycle(*c, cycle));
+        env.fold(SourceSet::EMPTY, |all, (_, sources)| all | *sources)
     }
 
     /// Every value's sources, by value number.

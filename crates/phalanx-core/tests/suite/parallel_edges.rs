@@ -3,7 +3,7 @@
 
 pub(crate) mod model;
 
-use phalanx_core::block_graph::{Block, Place};
+use phalanx_core::block_graph::{Block, NodeOrigin};
 use phalanx_core::control::control_divergence;
 use phalanx_core::divergence::repair::{Outcome, Retained};
 use phalanx_core::explain::check::Implications;
@@ -93,8 +93,9 @@ fn the_chain_names_the_branch_and_both_edges() {
     let Cause::Join(separation) = &chain[1].cause else { panic!("{:?}", chain[1]) };
     let ways = separation.ways.as_ref().expect("two ways");
     let places = ways.iter().flatten().map(|node| graph.place(*node));
-    let on_edges: Vec<Place> = places.filter(|place| matches!(place, Place::Edge(..))).collect();
-    assert_eq!(on_edges, [Place::Edge(Block::new(0), 1)]);
+    let on_edges: Vec<NodeOrigin> =
+        places.filter(|place| matches!(place, NodeOrigin::Edge(..))).collect();
+    assert_eq!(on_edges, [NodeOrigin::Edge(Block::new(0), 1)]);
 }
 
 /// Threads leave the loop by one of two edges, in whatever round. What they bring is the same in
@@ -223,7 +224,7 @@ fn causes_and_control_are_right_with_nodes_on_edges() {
                 let checked = twin.check(&postdom, fact, SourceSet::ALL, &chain);
                 assert_eq!(checked, Ok(()), "seed {seed}, {value:?}");
             }
-            let is_on_edge = |node: &Node| matches!(graph.place(*node), Place::Edge(..));
+            let is_on_edge = |node: &Node| matches!(graph.place(*node), NodeOrigin::Edge(..));
             through += usize::from(chain.iter().any(|link| match &link.cause {
                 Cause::Join(by) => by.ways.iter().flatten().flatten().any(is_on_edge),
                 _ => false,

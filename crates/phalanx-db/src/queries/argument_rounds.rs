@@ -6,15 +6,15 @@
 //! these arguments. Sets only grow from round to round, but each round is found from those before
 //! it alone, so after an edit arguments can be less than they were.
 //!
-//! The divergence of a large member is followed in each round, as [`follow`](super::follow) does
+//! The divergence of a large member is followed in each round, as [`update`](super::update) does
 //! for the query.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    follow::{Changes, Follower, Found, Sources, Stamp, Subject},
-    granted::Granted,
+    assumed_facts::AssumedFacts,
+    update::{Changes, DivergenceUpdater, Found, Sources, Stamp, Subject},
 };
 use phalanx_core::{
     Divergence,
@@ -24,17 +24,17 @@ use phalanx_target::SourceSet;
 
 use super::call_place;
 use super::called::NO_CALLEES;
-use super::follow::read_around;
+use super::divergence_update::read_environment;
 use super::graph::flow_facts;
 use super::graph_facts;
 use super::known_calls::KnownCalls;
+use super::own_environment::with_code_and;
 use super::passed::{Passed, pass_before, within_component};
 use super::summaries::{first_arguments, passed, table_with};
-use super::surroundings::with_code_and;
 use crate::FunctionInput;
 use crate::retained::{
-    place::{Place, Repairs, fresh, locked},
-    slots::DivergenceSlot,
+    place::{Repairs, UpdaterPlace, fresh, locked},
+    state::RetainedPlace,
 };
 
 use salsa::Database as Db;
@@ -90,9 +90,9 @@ fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<S
     }
     // Nothing is known of more arguments than there are.
     let arguments = arguments.as_deref().unwrap_or_default();
-    let slot = || member.slots(db).large().divergence_rounds.of(round);
+    let slot = || member.retained(db).large().divergence_rounds.of(round);
     let answer = match member.is_large(db).then(slot).flatten() {
-        Some(slot) => followed(db, (member, round), arguments, &slot),
+        Some(slot) => updated(db, (member, round), arguments, &slot),
         None => solved(db, member, arguments).map(Arc::new),
     };
     let calls = KnownCalls::new(db, member).with_arguments(arguments);
@@ -113,7 +113,7 @@ pub(super) fn solved(
 /// to the others; all zero for small functions. Not a query.
 pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     let mut repairs = Repairs::default();
-    let slots = function.slots(db).counted(|slots| slots.divergence_rounds.all());
+    let slots = function.retained(db).counted(|slots| slots.divergence_rounds.all());
     slots.iter().for_each(|slot| repairs.merge(*locked(&slot.counts)));
     repairs
 }
@@ -125,7 +125,7 @@ pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 /// of the callees, `arguments_in_round`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn arguments_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
-    read_around(db, member);
+    read_environment(db, member);
     let _ = arguments_in_round(db, member, round);
     fresh()
 }
@@ -135,36 +135,36 @@ pub(crate) fn arguments_round_version(db: &dyn Db, member: FunctionInput, round:
 ///
 /// *Reads* `flow`, `body`, [`graph_facts()`], [`arguments_round_version`]. *Cost* from scratch the
 /// first times; then that of what changed.
-fn followed(
+fn updated(
     db: &dyn Db,
     (member, round): (FunctionInput, usize),
     arguments: &[SourceSet],
-    slot: &DivergenceSlot,
+    slot: &RetainedPlace,
 ) -> Option<Arc<Divergence>> {
     let journal = member.body(db).journal();
     let position = journal.position();
-    let seen = |position| Follower::seen(Sources::Full, position);
+    let seen = |position| DivergenceUpdater::seen(Sources::Full, position);
     let taken = locked(&slot.place).take(position, seen);
-    let Some(mut follower) = taken else {
+    let Some(mut updater) = taken else {
         locked(&slot.counts).count(Found::Solved);
         return solved(db, member, arguments).map(Arc::new);
     };
     let facts = graph_facts(db, member).as_ref()?;
     let flow = facts.flow();
     let number = arguments_round_version(db, member, round);
-    let stamp = Stamp { position, flow: facts.number(), around: number };
+    let stamp = Stamp { position, flow: facts.number(), env: number };
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     };
     let calls = KnownCalls::new(db, member).with_arguments(arguments);
-    let (answer, found) = with_code_and(db, member, NO_CALLEES, &calls, |code, around| {
-        let (granted, private) = (Granted::nothing(), None);
-        let subject = Subject { code, around, flow, stamp, granted, private };
-        follower.answer(subject, since, || solved(db, member, arguments).unwrap_or_default())
+    let (answer, found) = with_code_and(db, member, NO_CALLEES, &calls, |code, env| {
+        let (assumed_facts, private) = (AssumedFacts::nothing(), None);
+        let subject = Subject { code, env, flow, stamp, assumed_facts, private };
+        updater.answer(subject, since, || solved(db, member, arguments).unwrap_or_default())
     })?;
-    *locked(&slot.place) = Place::Here(follower);
+    *locked(&slot.place) = UpdaterPlace::Idle(updater);
     locked(&slot.counts).count(found);
     Some(answer)
 }

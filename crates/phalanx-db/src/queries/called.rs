@@ -6,10 +6,10 @@ use phalanx_ir::{GlobalName, InstId, attributes::AttrList, constant::ConstKind};
 use rustc_hash::FxHashMap;
 
 use super::code::code;
-use super::concerns::{Changed, Concerns, is_call};
+use super::depends_on::{Changed, DependsOn, is_call};
 use crate::FunctionInput;
 use crate::queries::module::{function_attributes, symbols};
-use crate::retained::{answers::KeptNames, place::Updated, tally::Tally};
+use crate::retained::{answers::KeptNames, counted_multiset::CountedMultiset, place::Updated};
 
 use salsa::Database as Db;
 
@@ -36,24 +36,24 @@ pub(super) fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> 
             _ => None,
         }
     };
-    let make = || KeptNames::new(Tally::new(code, name));
+    let make = || KeptNames::new(CountedMultiset::new(code, name));
     if !function.is_large(db) {
         return make().names;
     }
-    let follow = |kept: &mut KeptNames, Changed { own, .. }: Changed<'_>| {
+    let update = |kept: &mut KeptNames, Changed { own, .. }: Changed<'_>| {
         if own.is_empty() {
             return Updated::Same;
         }
-        if kept.tally.look_again(code, own, name) {
-            let tally = std::mem::take(&mut kept.tally);
-            *kept = KeptNames::new(tally);
+        if kept.counted_multiset.look_again(code, own, name) {
+            let counted_multiset = std::mem::take(&mut kept.counted_multiset);
+            *kept = KeptNames::new(counted_multiset);
         }
         Updated::CHANGED
     };
-    let slot = &function.slots(db).large().callees;
+    let slot = &function.retained(db).large().callees;
     let names = |kept: &KeptNames| Arc::clone(&kept.names);
     // Nothing else is read.
-    slot.follow((db, function), 0, Concerns::Itself(is_call), follow, make, names)
+    slot.update((db, function), 0, DependsOn::Instruction(is_call), update, make, names)
 }
 
 /// Attributes of functions, by name.

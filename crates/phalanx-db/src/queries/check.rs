@@ -17,17 +17,17 @@ use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::{Architecture, LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::blocks_version;
+use super::answer_state::blocks_version;
 use super::called::NO_CALLEES;
 use super::calls::{CallPlace, DEPTH};
-use super::concerns::{Changed, Concerns};
 use super::cut::cut;
+use super::depends_on::{Changed, DependsOn};
 use super::divergences::divergence;
 use super::entered::{KnownCalls, called_under};
 use super::known_names::library;
 use super::launches::{is_kernel, is_only_launched, launch_facts};
 use super::module::{symbols, target};
-use super::surroundings::with_code;
+use super::own_environment::with_code;
 use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
     argument_facts, call_place, cfg, code, control_divergence, graph_facts, load_classes,
@@ -53,8 +53,8 @@ pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
     if !function.is_large(db) {
         return find();
     }
-    let slot = &function.slots(db).large().waits;
-    slot.answer(db, function, 0, Concerns::Itself(check::may_be_barrier), find)
+    let slot = &function.retained(db).large().waits;
+    slot.answer(db, function, 0, DependsOn::Instruction(check::may_be_barrier), find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -168,14 +168,14 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     };
     let found = with_graph(db, function, cut.as_ref(), |facts| {
         let Some(graphs) = graphs else { return check::findings(facts, &sites) };
-        let follow = |kept: &mut KeptFindings, changed: Changed<'_>| {
+        let update = |kept: &mut KeptFindings, changed: Changed<'_>| {
             let of = (db, function, cut.as_ref());
             let Some(split) = split_since(of, (kept.graphs, graphs)) else {
                 return Updated::Scratch;
             };
             kept.graphs = graphs;
-            let changed = (changed.all, !changed.concerned.is_empty());
-            match kept.judged.follow(facts, &sites, changed, split) {
+            let changed = (changed.all, !changed.affected.is_empty());
+            match kept.judged.update(facts, &sites, changed, split) {
                 Some(0) => Updated::Same,
                 Some(_) => Updated::CHANGED,
                 None => Updated::Scratch,
@@ -183,10 +183,10 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         };
         let make = || KeptFindings { judged: Judged::new(facts, &sites), graphs };
         let read = |kept: &KeptFindings| Arc::clone(kept.judged.findings());
-        let slot = &function.slots(db).large().findings;
-        let concerns = Concerns::Itself(check::concerns_memory);
+        let slot = &function.retained(db).large().findings;
+        let depends_on = DependsOn::Instruction(check::memory_depends_on);
         // Other inputs are compared by the incremental update itself.
-        slot.follow((db, function), 0, concerns, follow, make, read)
+        slot.update((db, function), 0, depends_on, update, make, read)
     })?;
     // What is only known to be equal in a wave may be equal beyond it: that is found for who needs
     // it. What memory may be private is known by then, too.
@@ -238,14 +238,14 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     if !function.is_large(db) {
         return find();
     }
-    let follow = |(sites, known): &mut KeptSites, changed: Changed<'_>| {
+    let update = |(sites, known): &mut KeptSites, changed: Changed<'_>| {
         if known.iter().any(|(&name, &known)| callee(db, function, name) != known) {
             return Updated::Scratch;
         }
-        if changed.concerned.is_empty() {
+        if changed.affected.is_empty() {
             return Updated::Same;
         }
-        let new = sites.after(code, calls, changed.concerned);
+        let new = sites.after(code, calls, changed.affected);
         known.extend(asked.borrow_mut().drain());
         match new {
             Some(new) => {
@@ -259,9 +259,9 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
         let found = find();
         (found, asked.take())
     };
-    let slot = &function.slots(db).large().sites;
-    let concerns = Concerns::Itself(check::may_be_site);
-    slot.follow((db, function), 0, concerns, follow, make, |(found, _)| Arc::clone(found))
+    let slot = &function.retained(db).large().sites;
+    let depends_on = DependsOn::Instruction(check::may_be_site);
+    slot.update((db, function), 0, depends_on, update, make, |(found, _)| Arc::clone(found))
 }
 
 /// Branches of a function that part threads of a wave, and would not for some launches.
@@ -480,7 +480,7 @@ fn with_divergence<R>(
     let defined = cut.map_or(graph, |cut| &cut.graph);
     let callers_are_known = argument_facts(db, function).is_some();
     let launch = launches(db, function);
-    with_code(db, function, NO_CALLEES, |code, around| {
+    with_code(db, function, NO_CALLEES, |code, env| {
         run(Facts {
             code,
             cfg: defined.cfg(),
@@ -493,7 +493,7 @@ fn with_divergence<R>(
             controlled,
             launch,
             varying: Scope::ALL.map(|scope| varying(scope, launch)),
-            target: around.target,
+            target: env.target,
             is_kernel: is_only_launched(db, function),
             callers_are_known,
             callee: &callee,

@@ -14,12 +14,12 @@ use phalanx_ir::{InstId, ValueKind};
 
 use super::called::NO_CALLEES;
 use super::calls::closed_calls;
-use super::concerns::{Changed, Concerns};
+use super::depends_on::{Changed, DependsOn};
 use super::explain::has_value;
 use super::launches::is_kernel;
+use super::own_environment::with_code;
 use super::promises::constant_variables;
 use super::spaces::{Known, with_memory};
-use super::surroundings::with_code;
 use super::{call_place, cfg, dom_tree, memory_kinds, target};
 use crate::FunctionInput;
 use crate::retained::{
@@ -50,19 +50,26 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
         let findings = with_context(db, function, conflicts::findings).unwrap_or_default();
         KeptConflicts { findings: findings.into(), kinds: Arc::clone(kinds) }
     };
-    let follow = |kept: &mut KeptConflicts, changed: Changed<'_>| {
-        let found = with_context(db, function, |of| kept.follow(of, kinds, changed.concerned));
+    let update = |kept: &mut KeptConflicts, changed: Changed<'_>| {
+        let found = with_context(db, function, |of| kept.update(of, kinds, changed.affected));
         found.flatten().unwrap_or(Updated::Scratch)
     };
-    let around = conflicts_version(db, function);
-    let slot = &function.slots(db).large().conflicts;
+    let env = conflicts_version(db, function);
+    let slot = &function.retained(db).large().conflicts;
     let read = |kept: &KeptConflicts| Some(Arc::clone(&kept.findings));
-    slot.follow((db, function), around, Concerns::Itself(conflicts::concerns), follow, make, read)
+    slot.update(
+        (db, function),
+        env,
+        DependsOn::Instruction(conflicts::depends_on),
+        update,
+        make,
+        read,
+    )
 }
 
 impl KeptConflicts {
     /// `kinds` are where addresses lead now.
-    fn follow(
+    fn update(
         &mut self,
         of: conflicts::SpaceContext<'_>,
         kinds: &Arc<MemoryKinds>,
@@ -120,8 +127,8 @@ fn with_context<R>(
     let kinds = memory_kinds(db, function).as_ref()?;
     let module = function.module(db);
     let is_constant = |name| constant_variables(db, module).binary_search(&name).is_ok();
-    with_code(db, function, NO_CALLEES, |code, around| {
-        let architecture = around.target.architecture();
+    with_code(db, function, NO_CALLEES, |code, env| {
+        let architecture = env.target.architecture();
         let is_constant = &is_constant;
         find(conflicts::SpaceContext { code, dom, architecture, kinds, is_constant })
     })
@@ -149,8 +156,8 @@ pub fn explain_spaces(
         return Vec::new();
     }
     let known = Known::new(db, function);
-    let chains = with_memory(db, function, |code, around, memory| {
-        analysis::space_chains(code, around, (cfg, dom), memory, &known, (subject, memories))
+    let chains = with_memory(db, function, |code, env, memory| {
+        analysis::space_chains(code, env, (cfg, dom), memory, &known, (subject, memories))
     });
     chains.unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use phalanx_analysis::{Convergence, convergence as operations, listing::relisted, lower::Code};
 use phalanx_ir::{GlobalName, InstId};
 
-use super::concerns::{Changed, Concerns};
+use super::depends_on::{Changed, DependsOn};
 use super::{called::attributes_of_callees, cycles};
 use crate::FunctionInput;
 use crate::queries::code::code;
@@ -32,29 +32,29 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
     if !function.is_large(db) {
         return Some(Arc::new(Convergence::new(code, cycles, &callee)));
     }
-    let concerns = |code: Code<'_>, inst| operations::concerns(code, inst, &callee);
+    let depends_on = |code: Code<'_>, inst| operations::depends_on(code, inst, &callee);
     let found =
         |insts: &[InstId]| Arc::new(Convergence::of(code, cycles, &callee, insts.iter().copied()));
     let make = || {
         let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-        let insts: Vec<InstId> = insts.filter(|&inst| concerns(code, inst)).collect();
+        let insts: Vec<InstId> = insts.filter(|&inst| depends_on(code, inst)).collect();
         KeptConvergence { found: found(&insts), insts }
     };
-    let follow = |kept: &mut KeptConvergence, changed: Changed<'_>| {
-        if changed.concerned.is_empty() && changed.blocks.is_none() {
+    let update = |kept: &mut KeptConvergence, changed: Changed<'_>| {
+        if changed.affected.is_empty() && changed.blocks.is_none() {
             return Updated::Same;
         }
-        let look = |inst| if concerns(code, inst) { vec![inst] } else { Vec::new() };
-        if let Some(insts) = relisted(code, &kept.insts, |&inst| inst, changed.concerned, look) {
+        let look = |inst| if depends_on(code, inst) { vec![inst] } else { Vec::new() };
+        if let Some(insts) = relisted(code, &kept.insts, |&inst| inst, changed.affected, look) {
             kept.insts = insts;
         }
         kept.found = found(&kept.insts);
         Updated::CHANGED
     };
-    let around = convergence_version(db, function);
+    let env = convergence_version(db, function);
     let read = |kept: &KeptConvergence| Some(Arc::clone(&kept.found));
-    let slot = &function.slots(db).large().convergence;
-    slot.follow((db, function), around, Concerns::Around(&concerns), follow, make, read)
+    let slot = &function.retained(db).large().convergence;
+    slot.update((db, function), env, DependsOn::WithEnvironment(&depends_on), update, make, read)
 }
 
 /// Identity of what [`convergence()`] reads besides the body and its graph.

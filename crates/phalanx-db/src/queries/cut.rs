@@ -17,14 +17,14 @@ use std::sync::Arc;
 use phalanx_analysis::check::is_undefined;
 use phalanx_graph::Node;
 
-use super::answer_slot::blocks_version;
+use super::answer_state::blocks_version;
 use super::{code, graph_facts};
 use crate::FunctionInput;
 use crate::retained::{
     answers::Cut,
-    graph::GraphSlot,
+    graph::RetainedGraph,
     place::{fresh, locked},
-    slots::KeptCut,
+    state::KeptCut,
 };
 
 use salsa::Database as Db;
@@ -42,9 +42,9 @@ pub(super) fn cut(db: &dyn Db, function: FunctionInput) -> Option<Cut> {
     if !function.is_large(db) {
         let undefined = undefined(&mut cfg.exits());
         let graph = (!undefined.is_empty()).then(|| code.flow.cfg_without(&undefined)).flatten()?;
-        return Some(Cut { graph: GraphSlot::default().advance(graph), number: fresh() });
+        return Some(Cut { graph: RetainedGraph::default().advance(graph), number: fresh() });
     }
-    let slot = &function.slots(db).large().cut;
+    let slot = &function.retained(db).large().cut;
     let blocks = blocks_version(db, function);
     let known = locked(&slot.kept).take().filter(|kept| kept.blocks == blocks);
     let exits =

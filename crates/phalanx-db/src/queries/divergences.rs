@@ -1,14 +1,14 @@
 //! Divergence of values, branches and blocks.
 //!
 //! A small function is solved from its [table](super::affect_map); a large one is
-//! [followed](super::follow).
+//! [followed](super::update).
 
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    follow::Sources,
     lower::{self, Family},
     memory::PrivateMemory,
+    update::Sources,
 };
 use phalanx_core::{
     control,
@@ -17,10 +17,10 @@ use phalanx_core::{
 use phalanx_graph::Node;
 
 use super::called::NO_CALLEES;
+use super::divergence_update::updated_divergence;
 use super::facts::{affect_map, llvm_affect_map};
-use super::follow::followed_divergence;
 use super::graph::{cfg, dom_tree, graph_facts};
-use super::surroundings::with_code;
+use super::own_environment::with_code;
 use crate::FunctionInput;
 use crate::queries::{called::callees, graph::flow_facts};
 
@@ -29,13 +29,13 @@ use salsa::Database as Db;
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
 /// *Reads* [`affect_map`] and the graph facts. For a large function, which is updated
-/// incrementally, it reads `flow`, `body` and [`footing`](super::footing); the first query reads
+/// incrementally, it reads `flow`, `body` and [`dependency_stamp`](super::dependency_stamp); the first query reads
 /// the same as for a small function. *Changes when* a source reaches something new. *Cost*
 /// near-linear; see [`phalanx_core::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {
-        true => followed_divergence(db, function, Sources::Full),
+        true => updated_divergence(db, function, Sources::Full),
         false => {
             solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise).map(Arc::new)
         }
@@ -49,7 +49,7 @@ pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence
 #[salsa::tracked(returns(ref))]
 pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {
-        true => followed_divergence(db, function, Sources::Llvm),
+        true => updated_divergence(db, function, Sources::Llvm),
         false => {
             let values = llvm_affect_map(db, function).as_ref()?;
             solve(db, function, values, Rules::Precise).map(Arc::new)
@@ -71,9 +71,9 @@ pub fn divergence_without(
     family: Family,
 ) -> Option<Divergence> {
     let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
-    let table = with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
-        lower::full_without_family(code, around, &memory, family)
+    let table = with_code(db, function, NO_CALLEES, |code, env| {
+        let memory = PrivateMemory::through_calls(code, env, cfg, dom);
+        lower::full_without_family(code, env, &memory, family)
     })?;
     solve(db, function, &table, Rules::Precise)
 }

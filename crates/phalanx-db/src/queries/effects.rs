@@ -4,8 +4,8 @@ use phalanx_analysis::{spaces::SpaceSet, summary::Effects};
 use phalanx_ir::{GlobalName, Type};
 
 use super::known_calls::known_body;
+use super::own_environment::read_alone;
 use super::promises::{ByName, called, intrinsics};
-use super::surroundings::read_alone;
 use super::{summary, written_spaces};
 use crate::retained::place::fresh;
 use crate::{FunctionInput, ModuleInput};

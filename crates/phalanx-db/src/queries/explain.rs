@@ -15,7 +15,7 @@ use super::divergences::divergence;
 use super::facts::affect_map;
 use super::graph::{cfg, dom_tree, flow_facts, postdom_tree};
 use super::launches::launch_facts;
-use super::surroundings::with_code;
+use super::own_environment::with_code;
 use super::within_group::{assumed_divergence, assumed_map};
 use crate::FunctionInput;
 
@@ -59,9 +59,9 @@ pub fn derivations(db: &dyn Db, function: FunctionInput) -> Option<Derivations> 
 pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersion> {
     let graphs = (cfg(db, function), dom_tree(db, function));
     let (Some(cfg), Some(dom)) = graphs else { return Vec::new() };
-    let versions = with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
-        lower::memory_versions(code, around, &memory)
+    let versions = with_code(db, function, NO_CALLEES, |code, env| {
+        let memory = PrivateMemory::through_calls(code, env, cfg, dom);
+        lower::memory_versions(code, env, &memory)
     });
     versions.unwrap_or_default()
 }

@@ -37,8 +37,8 @@ use super::calls::closed_calls;
 use super::explain::{explain_assumed, explain_sources, fact_of, memory_versions};
 use super::graph::flow_facts;
 use super::known_calls::KnownCalls;
+use super::own_environment::with_code_and;
 use super::summaries::table_with;
-use super::surroundings::with_code_and;
 use super::{
     Subject, argument_facts, call_place, divergence, launch_facts, postdom_tree, summary, symbols,
 };
@@ -312,12 +312,12 @@ impl Walk<'_> {
         let callee = self.named(function, name)?;
         let flow = flow_facts(db, function)?;
         let calls = KnownCalls::new(db, function);
-        let asked = with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+        let asked = with_code_and(db, function, NO_CALLEES, &calls, |code, env| {
             let memory = match own {
-                Some(_) => PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom),
-                None => PrivateMemory::through_calls(code, around, flow.cfg, flow.dom),
+                Some(_) => PrivateMemory::with_pointees(code, env, flow.cfg, flow.dom),
+                None => PrivateMemory::through_calls(code, env, flow.cfg, flow.dom),
             };
-            left_by(code, around, &memory, version, operand, (before, link.source))
+            left_by(code, env, &memory, version, operand, (before, link.source))
         })?;
         for asked in asked {
             let (links, memory) = self.left(callee, &asked, link.source);
@@ -348,8 +348,8 @@ impl Walk<'_> {
         let chain = || {
             let graphs = (flow_facts(db, callee)?, postdom_tree(db, callee)?);
             let calls = KnownCalls::new(db, callee);
-            with_code_and(db, callee, NO_CALLEES, &calls, |code, around| {
-                left(code, around, graphs, asked, source)
+            with_code_and(db, callee, NO_CALLEES, &calls, |code, env| {
+                left(code, env, graphs, asked, source)
             })
         };
         chain().unwrap_or_default()
@@ -371,8 +371,8 @@ impl Walk<'_> {
             let flow = flow_facts(db, callee)?;
             let postdom = postdom_tree(db, callee)?;
             let calls = KnownCalls::new(db, callee).with(&found);
-            with_code_and(db, callee, NO_CALLEES, &calls, |code, around| {
-                returned(code, around, flow, postdom, about.given, about.member, about.source)
+            with_code_and(db, callee, NO_CALLEES, &calls, |code, env| {
+                returned(code, env, flow, postdom, about.given, about.member, about.source)
             })
         };
         chain().unwrap_or_default()
@@ -472,10 +472,10 @@ impl Walk<'_> {
         let chain = || {
             let answer = divergence(db, caller).as_ref()?;
             let calls = KnownCalls::new(db, caller);
-            let passed = with_code_and(db, caller, NO_CALLEES, &calls, |code, around| {
+            let passed = with_code_and(db, caller, NO_CALLEES, &calls, |code, env| {
                 let flow = || flow_facts(db, caller);
-                let contents = Contents::new(code, around, flow, std::iter::once(call));
-                let all = argument_sources(code, around, (answer, &contents), call);
+                let contents = Contents::new(code, env, flow, std::iter::once(call));
+                let all = argument_sources(code, env, (answer, &contents), call);
                 all.get(position as usize).copied()
             })??;
             // In a scalar register there is one value for the wave, whatever is passed.

@@ -7,7 +7,7 @@ use phalanx_ir::{Body, Flow as Blocks, Opcode};
 use super::called::{Attributes, NO_CALLEES, attributes_of_callees};
 use super::known_calls::KnownCalls;
 use super::memory::private_memory;
-use super::surroundings::{with_attributes, with_code, with_parts};
+use super::own_environment::{with_attributes, with_code, with_parts};
 use crate::FunctionInput;
 use crate::queries::graph::flow_facts;
 
@@ -35,9 +35,9 @@ pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     }
     // Not looked through again, where others ask for it as well.
     let slots = private_memory(db, function).as_ref()?;
-    with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = slots.followed_through_calls(code, around, flow.cfg, flow.dom);
-        lower::full_with(code, around, &memory, 0)
+    with_code(db, function, NO_CALLEES, |code, env| {
+        let memory = slots.followed_through_calls(code, env, flow.cfg, flow.dom);
+        lower::full_with(code, env, &memory, 0)
     })
 }
 
@@ -54,9 +54,9 @@ pub(super) fn new_affect_map(
     calls: &KnownCalls<'_>,
     flow: solver::Flow<'_>,
 ) -> ValueTable {
-    with_parts(db, code, (Attributes::Of(NO_CALLEES), calls), |code, around| {
-        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
-        lower::full_with(code, around, &memory, 0)
+    with_parts(db, code, (Attributes::Of(NO_CALLEES), calls), |code, env| {
+        let memory = PrivateMemory::through_calls(code, env, flow.cfg, flow.dom);
+        lower::full_with(code, env, &memory, 0)
     })
 }
 

@@ -21,7 +21,7 @@ use salsa::Database as Db;
 /// *Reads* `flow`. *Changes when* blocks or edges do. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref))]
 pub fn graph_facts(db: &dyn Db, function: FunctionInput) -> Option<Arc<GraphFacts>> {
-    Some(function.slots(db).graph.advance(function.flow(db).cfg()?))
+    Some(function.retained(db).graph.advance(function.flow(db).cfg()?))
 }
 
 /// The control-flow graph, nodes numbered as the blocks are. None for a declaration.

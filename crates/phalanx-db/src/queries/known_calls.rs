@@ -18,7 +18,7 @@ use crate::FunctionInput;
 use salsa::Database as Db;
 
 /// The functions whose summaries are available.
-pub(super) enum Told<'a> {
+pub(super) enum SummarySource<'a> {
     /// All functions.
     Any,
     /// The callees, from [`callee_summaries`], which is read at the first use.
@@ -32,7 +32,7 @@ pub(super) struct KnownCalls<'a> {
     pub(super) db: &'a dyn Db,
     pub(super) function: FunctionInput,
     /// Whose summaries are available.
-    pub(super) told: Told<'a>,
+    pub(super) told: SummarySource<'a>,
     /// Summaries that are being found, instead of those of the query.
     pub(super) found: &'a [(FunctionInput, Summary)],
     /// Those that were asked for.

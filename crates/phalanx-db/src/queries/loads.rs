@@ -13,7 +13,7 @@ use phalanx_analysis::{
         clobbers::{Acquires, Clobbers},
         pointers::has_provenance,
     },
-    lower::{Code, Surroundings},
+    lower::{Code, Environment},
     summary::is_exact,
 };
 use phalanx_ir::{
@@ -27,11 +27,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::called::{NO_CALLEES, attributes_of_callees};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
-use super::load_slot::followed_classes;
+use super::load_state::updated_classes;
 use super::memory_fact;
-use super::pointer_slot;
+use super::own_environment::{with_attributes, with_code};
+use super::pointer_state;
 use super::promises::constant_variables;
-use super::surroundings::{with_attributes, with_code};
 use super::{
     address_memory, call_place, cfg, classic_memory_ssa, cycles, divergence, memory_kinds,
     private_memory, symbols, target, variables,
@@ -50,12 +50,12 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 /// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept:
 /// [`Fact::version`](memory_fact::Fact::version). *Changes when* a pointer does. *Cost*
 /// O(instructions + operands); large, after an edit of instructions, that of the edit: see
-/// [`phalanx_analysis::loads::pointers::follow`].
+/// [`phalanx_analysis::loads::pointers::update`].
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
     let Some(private) = address_memory(db, function) else { return Arc::default() };
     let flow = match memory_fact::is_kept(db, function) {
-        true => pointer_slot::followed(db, function, private),
+        true => pointer_state::updated(db, function, private),
         false => {
             with_code(db, function, NO_CALLEES, |code, _| Arc::new(PointerFlow::new(code, private)))
         }
@@ -234,9 +234,9 @@ fn passed_unchanged(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput,
     let Some(kinds) = memory_kinds(db, function).as_ref().filter(|_| !calls.is_empty()) else {
         return all;
     };
-    let writers = Around::new(db, function, None);
-    with_code(db, function, &[], |code, around| {
-        let architecture = around.target.architecture();
+    let writers = WriterInputs::new(db, function, None);
+    with_code(db, function, &[], |code, env| {
+        let architecture = env.target.architecture();
         writers.with(|facts| {
             let mut unchanged = Unchanged::new(code, architecture, facts);
             for &(call, callee) in calls {
@@ -289,20 +289,20 @@ pub(super) fn is_unchanged_argument(db: &dyn Db, function: FunctionInput, positi
 }
 
 /// What [`Writers`] are made from.
-struct Around<'a> {
+struct WriterInputs<'a> {
     db: &'a dyn Db,
     function: FunctionInput,
     pointers: Arc<PointerFlow>,
     omitted: Option<Omitted>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> WriterInputs<'a> {
     fn new(db: &'a dyn Db, function: FunctionInput, omitted: Option<Omitted>) -> Self {
         let pointers = match omitted {
             Some(omitted @ Omitted::Slots) => Arc::new(pointer_flow_without(db, function, omitted)),
             _ => Arc::clone(pointer_flow(db, function)),
         };
-        Around { db, function, pointers, omitted }
+        WriterInputs { db, function, pointers, omitted }
     }
 
     fn with<R>(&self, run: impl FnOnce(Writers<'_>) -> R) -> R {
@@ -371,7 +371,7 @@ pub fn load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses>
 /// [`load_classes`].
 #[salsa::tracked(returns(ref), no_eq)]
 fn large_load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
-    followed_classes(db, function)
+    updated_classes(db, function)
 }
 
 /// As [`load_classes`], without one of the rules: for negative controls. Not a query.
@@ -389,7 +389,7 @@ pub(super) fn with_facts<R>(
     function: FunctionInput,
     omitted: Option<Omitted>,
     asked: &Asked,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>, Facts<'_>) -> R,
+    run: impl FnOnce(Code<'_>, Environment<'_>, Facts<'_>) -> R,
 ) -> Option<R> {
     let is_at_launch = starts_at_launch(db, function);
     let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
@@ -405,7 +405,7 @@ pub(super) fn with_facts<R>(
     let passed = |name, ty, position| asked.passed(db, function, (name, ty, position));
     let is_unchanged = |position| asked.is_unchanged(db, function, position);
     let classic = || classic_memory_ssa(db, function).clone();
-    Around::new(db, function, omitted).with(|writers| {
+    WriterInputs::new(db, function, omitted).with(|writers| {
         let writers = Writers {
             variable: &variable,
             passed: &passed,
@@ -425,7 +425,7 @@ pub(super) fn with_facts<R>(
             is_promised: &is_promised,
         };
         let callees = attributes_of_callees(db, function);
-        with_attributes(db, function, callees, |code, around| run(code, around, facts))
+        with_attributes(db, function, callees, |code, env| run(code, env, facts))
     })
 }
 
@@ -440,11 +440,11 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
     if calls.is_empty() || !starts_at_launch(db, function) {
         return Vec::new();
     }
-    let found = with_facts(db, function, None, &Asked::default(), |code, around, facts| {
-        let mut clobbers = Clobbers::new(code, facts, &Acquires::new(code, around));
+    let found = with_facts(db, function, None, &Asked::default(), |code, env, facts| {
+        let mut clobbers = Clobbers::new(code, facts, &Acquires::new(code, env));
         let late = calls.iter().filter(|(call, _)| {
             code.body.block_of(*call).is_some()
-                && !clobbers.is_nothing_before(code, around, facts, *call)
+                && !clobbers.is_nothing_before(code, env, facts, *call)
         });
         // Who is in the set is called late, or is in the list already.
         let mut seen: FxHashSet<FunctionInput> = late.map(|(_, callee)| *callee).collect();

@@ -7,9 +7,9 @@ use phalanx_analysis::{
     data_flow::{DataFlow, MemoryFlow},
     edited::Edited,
     loads::written_by_call,
-    lower::{Code, Surroundings},
+    lower::{Code, Environment},
     memory::{
-        ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach,
+        ClassicMemorySsa, MemorySsa, PrivateMemory, Reach, UpdatedFact,
         form::Graphs,
         ssa::{self, Frontiers},
     },
@@ -23,14 +23,14 @@ use phalanx_ir::{
 use phalanx_target::AddressSpace;
 
 use super::called::NO_CALLEES;
-use super::memory_fact::{Fact, followed};
+use super::memory_fact::{Fact, updated};
+use super::own_environment::{with_attributes, with_code};
 use super::promises::{
     added_variables, constant_variables, in_one_only, invariant_marks, promises,
 };
-use super::surroundings::{with_attributes, with_code};
 use super::writes::written_by;
 use super::{callees, dom_frontier, library, memory_kinds, module_index};
-use crate::retained::slots::{Graph, MemoryPlace, MemorySlots};
+use crate::retained::state::{Graph, MemoryPlace, RetainedMemory};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -61,21 +61,21 @@ pub fn address_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<Privat
 fn objects(
     db: &dyn Db,
     function: FunctionInput,
-    make: fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory,
-    place: fn(&MemorySlots) -> &MemoryPlace<PrivateMemory, Graph>,
+    make: fn(Code<'_>, Environment<'_>, &Cfg, &DomTree) -> PrivateMemory,
+    place: fn(&RetainedMemory) -> &MemoryPlace<PrivateMemory, Graph>,
 ) -> Option<Arc<PrivateMemory>> {
     let now = Graph::of(db, function)?;
-    with_code(db, function, NO_CALLEES, |code, around| {
+    with_code(db, function, NO_CALLEES, |code, env| {
         let (cfg, dom) = now.parts();
         let has_graph = "a function with a graph has frontiers";
         let frontier = || dom_frontier(db, function).expect(has_graph);
         let graph = Frontiers { cfg, dom, frontier: &frontier };
-        let follow = |kept: &PrivateMemory, before: &Graph, edited: Edited<'_>| {
+        let update = |kept: &PrivateMemory, before: &Graph, edited: Edited<'_>| {
             let (cfg, dom) = before.parts();
-            kept.follow(code, around, (ssa::Graph { cfg, dom }, graph), edited)
+            kept.update(code, env, (ssa::Graph { cfg, dom }, graph), edited)
         };
-        let make = || make(code, around, cfg, dom);
-        followed(db, function, place, (Fact::Objects, now.clone()), follow, make)
+        let make = || make(code, env, cfg, dom);
+        updated(db, function, place, (Fact::Objects, now.clone()), update, make)
     })
 }
 
@@ -108,19 +108,19 @@ fn versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
     let graph = Graph::of(db, function)?;
     let private = private_memory(db, function).as_ref()?;
     let kinds = memory_kinds(db, function).as_ref()?;
-    with_attributes(db, function, promises(db, function), |code, around| {
+    with_attributes(db, function, promises(db, function), |code, env| {
         let leads_to = |inst, position| kinds.at(code.body, inst, position);
         let called = |name, ty| written_by(db, function, name, ty);
-        let written_by = |call| written_by_call(code, around, kinds, &called, call);
+        let written_by = |call| written_by_call(code, env, kinds, &called, call);
         let reach = Reach { leads_to: &leads_to, written_by: &written_by };
-        let follow = |kept: &MemorySsa, before: &(Arc<MemoryKinds>, Graph), edited: Edited<'_>| {
-            let Some(others) = kinds.other_results(&before.0) else { return Followed::Unknown };
+        let update = |kept: &MemorySsa, before: &(Arc<MemoryKinds>, Graph), edited: Edited<'_>| {
+            let Some(others) = kinds.other_results(&before.0) else { return UpdatedFact::Unknown };
             let graphs = Graphs { before: before.1.parts(), now: graph.parts() };
-            kept.follow(code, around, graphs, (private, reach), (edited, &others))
+            kept.update(code, env, graphs, (private, reach), (edited, &others))
         };
-        let make = || MemorySsa::new(code, around, graph.parts(), Arc::clone(private), reach);
+        let make = || MemorySsa::new(code, env, graph.parts(), Arc::clone(private), reach);
         let with = (Arc::clone(kinds), graph.clone());
-        followed(db, function, |slots| &slots.hssa, (Fact::Hssa, with), follow, make)
+        updated(db, function, |slots| &slots.hssa, (Fact::Hssa, with), update, make)
     })
 }
 
@@ -139,8 +139,7 @@ pub fn memory_flow(db: &dyn Db, function: FunctionInput) -> Option<MemoryFlow> {
 ///
 /// *Reads* `header`, `flow`, `body`, [`memory_ssa`], [`memory_flow`].
 pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
-    let (memory, around) =
-        (memory_ssa(db, function).as_ref()?, memory_flow(db, function).as_ref()?);
+    let (memory, env) = (memory_ssa(db, function).as_ref()?, memory_flow(db, function).as_ref()?);
     let code = Code {
         context: function.module(db).context(db),
         header: function.header(db),
@@ -148,7 +147,7 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
         body: function.body(db),
         library: library(db, function.module(db)),
     };
-    Some(DataFlow::new(code, memory, around))
+    Some(DataFlow::new(code, memory, env))
 }
 
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a
@@ -160,19 +159,19 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
     let graph = Graph::of(db, function)?;
-    with_attributes(db, function, promises(db, function), |code, around| {
-        let never_changes = |load| never_changes(db, function, code, around, load);
+    with_attributes(db, function, promises(db, function), |code, env| {
+        let never_changes = |load| never_changes(db, function, code, env, load);
         let marks = invariant_marks(db, function);
-        let follow =
+        let update =
             |kept: &ClassicMemorySsa, before: &(Graph, Vec<InstId>), edited: Edited<'_>| {
                 let graphs = Graphs { before: before.0.parts(), now: graph.parts() };
                 // A mark is about its load alone.
                 let others = in_one_only(&before.1, marks);
-                kept.follow(code, around, graphs, &never_changes, (edited, &others))
+                kept.update(code, env, graphs, &never_changes, (edited, &others))
             };
-        let make = || ClassicMemorySsa::new(code, around, graph.parts(), never_changes);
+        let make = || ClassicMemorySsa::new(code, env, graph.parts(), never_changes);
         let with = (graph.clone(), marks.clone());
-        followed(db, function, |slots| &slots.classic, (Fact::Classic, with), follow, make)
+        updated(db, function, |slots| &slots.classic, (Fact::Classic, with), update, make)
     })
 }
 
@@ -228,9 +227,9 @@ pub fn with_aliases<R>(
 ) -> Option<R> {
     let private = private_memory(db, function).as_ref()?;
     let variable = |name| named(db, function.module(db), name);
-    with_code(db, function, callees(db, function), |code, around| {
+    with_code(db, function, callees(db, function), |code, env| {
         let kinds = memory_kinds(db, function).as_deref();
-        ask(&mut AliasQuery::new(code, around, private, &variable).with_kinds(kinds))
+        ask(&mut AliasQuery::new(code, env, private, &variable).with_kinds(kinds))
     })
 }
 
@@ -241,7 +240,7 @@ fn never_changes(
     db: &dyn Db,
     function: FunctionInput,
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     load: InstId,
 ) -> bool {
     if invariant_marks(db, function).binary_search(&load).is_ok() {
@@ -256,7 +255,7 @@ fn never_changes(
             _ => return None,
         };
         let number = code.context.type_kind(ty).address_space()?;
-        Some(AddressSpace::of(around.target.architecture(), number))
+        Some(AddressSpace::of(env.target.architecture(), number))
     };
     for _ in 0..STEPS {
         if space(address).is_some_and(AddressSpace::is_constant) {

@@ -1,21 +1,21 @@
 //! How a fact about the memory of one function is found: again from scratch, or from the last
-//! answer where an edit does not concern it. [`memory_slot`](super::memory_slot) says when each
+//! answer where an edit does not concern it. [`memory_state`](super::memory_state) says when each
 //! holds.
 
 use std::sync::Arc;
 
 use phalanx_analysis::{
     edited::Edited,
-    memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
+    memory::{ClassicMemorySsa, MemorySsa, PrivateMemory, UpdatedFact},
 };
 use phalanx_ir::InstId;
 
+use super::own_environment::read_alone;
 use super::retained::Known;
-use super::surroundings::read_alone;
 use crate::FunctionInput;
 use crate::retained::{
     place::{Updated, fresh},
-    slots::{MemoryPlace, MemorySlots, Slots},
+    state::{MemoryPlace, RetainedMemory, RetainedState},
 };
 use phalanx_analysis::policy::MEMORY_KEPT;
 
@@ -47,7 +47,7 @@ impl Answer for ClassicMemorySsa {}
 pub(super) fn private_at_hand(
     db: &dyn Db,
     function: FunctionInput,
-    slots: &Slots,
+    slots: &RetainedState,
 ) -> Option<Arc<PrivateMemory>> {
     let environment = || objects_version(db, function);
     Some(slots.known_memory()?.private.of_now((db, function), environment)?.1)
@@ -56,7 +56,7 @@ pub(super) fn private_at_hand(
 /// Identity of what private memory, and what pointers are made from, are found from besides flow
 /// and body.
 ///
-/// *Reads* what [`around`](super::around) does, calls aside. *Changes when* one of them does.
+/// *Reads* what [`env`](super::env) does, calls aside. *Changes when* one of them does.
 /// *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(super) fn objects_version(db: &dyn Db, function: FunctionInput) -> u64 {
@@ -88,41 +88,41 @@ pub(super) fn is_few(db: &dyn Db, function: FunctionInput, changed: &[InstId]) -
     function.is_large(db) || changed.len() <= function.body(db).id_count() / 8
 }
 
-/// An answer about a function: from the one of before, if that is kept and `follow` makes it from
+/// An answer about a function: from the one of before, if that is kept and `update` makes it from
 /// that and from what it was found with, given the instructions that have been changed since; else
 /// what `make` finds. `fact` says what is around the function, and `with` is what the answer
 /// follows from besides.
 ///
 /// *Reads* `body`, [`block_layout`], the version of the fact.
-pub(super) fn followed<T: Answer, W>(
+pub(super) fn updated<T: Answer, W>(
     db: &dyn Db,
     function: FunctionInput,
-    place: fn(&MemorySlots) -> &MemoryPlace<T, W>,
+    place: fn(&RetainedMemory) -> &MemoryPlace<T, W>,
     (fact, with): (Fact, W),
-    follow: impl FnOnce(&T, &W, Edited<'_>) -> Followed<T>,
+    update: impl FnOnce(&T, &W, Edited<'_>) -> UpdatedFact<T>,
     make: impl FnOnce() -> T,
 ) -> Arc<T> {
     if !is_kept(db, function) {
         return Arc::new(make());
     }
-    let place = place(function.slots(db).memory());
+    let place = place(function.retained(db).memory());
     let environment = fact.version(db, function);
     place.update((db, function), environment, |known| {
         let (before, found) = match known {
             Some(Known { state: (before_with, before), since, is_same_environment }) => {
                 let found = match since.filter(|_| is_same_environment) {
                     Some(since) if is_few(db, function, since.edited().insts) => {
-                        follow(&before, &before_with, since.edited())
+                        update(&before, &before_with, since.edited())
                     }
-                    _ => Followed::Unknown,
+                    _ => UpdatedFact::Unknown,
                 };
                 (Some(before), found)
             }
-            None => (None, Followed::Unknown),
+            None => (None, UpdatedFact::Unknown),
         };
         let (answer, updated) = match (found, before) {
-            (Followed::Same, Some(before)) => (before, Updated::Same),
-            (Followed::Other(new), _) => (Arc::new(new), Updated::CHANGED),
+            (UpdatedFact::Same, Some(before)) => (before, Updated::Same),
+            (UpdatedFact::Other(new), _) => (Arc::new(new), Updated::CHANGED),
             (_, before) => {
                 let new = make();
                 let before = before.filter(|before| before.says_as_much(&new));

@@ -14,7 +14,7 @@ use super::check::synchronizes;
 use super::divergences::divergence;
 use super::launches::{is_kernel, launch_facts};
 use super::module::{symbols, target};
-use super::surroundings::with_code;
+use super::own_environment::with_code;
 use super::{cfg, code, cycles, postdom_tree, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
@@ -68,7 +68,7 @@ pub fn workgroup_memory(db: &dyn Db, function: FunctionInput) -> Option<Found> {
         launch,
         target: target(db, module),
         layout: type_layout(db, module),
-        lockstep: with_code(db, function, NO_CALLEES, |_, around| around.lockstep)?,
+        lockstep: with_code(db, function, NO_CALLEES, |_, env| env.lockstep)?,
     });
     if !has_arrays {
         // There is no workgroup memory to be compared.

@@ -9,9 +9,9 @@ use phalanx_analysis::shape::{
 
 use phalanx_ir::{GlobalName, InstId};
 
-use super::access_slot::followed;
+use super::access_state::updated;
 use super::called::NO_CALLEES;
-use super::surroundings::with_code;
+use super::own_environment::with_code;
 use super::{cfg, cycles, divergence, variable_alignments};
 use crate::FunctionInput;
 
@@ -23,7 +23,7 @@ use salsa::Database as Db;
 /// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or
 /// [`launch_facts`](super::launch_facts). *Cost* O(instructions + operands).
 pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
-    with_code(db, function, NO_CALLEES, |code, around| Shapes::new(code, around, Trust::Nothing))
+    with_code(db, function, NO_CALLEES, |code, env| Shapes::new(code, env, Trust::Nothing))
 }
 
 /// What the lanes of a wave touch at each load, store and atomic operation, in the order of the
@@ -40,7 +40,7 @@ pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Acces
     if function.is_large(db) {
         // Whether an access is looked at again decides whether anybody asks for it.
         let _ = variable_alignments(db, function.module(db));
-        return with_facts(db, function, |facts| followed(db, function, facts));
+        return with_facts(db, function, |facts| updated(db, function, facts));
     }
     with_facts(db, function, |facts| Arc::new(access::accesses(facts)))
 }
@@ -69,11 +69,11 @@ fn with_facts<R>(
 ) -> Option<R> {
     let divergence = divergence(db, function).as_ref()?;
     let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
-    with_code(db, function, NO_CALLEES, |code, around| {
+    with_code(db, function, NO_CALLEES, |code, env| {
         let alignment = |name: GlobalName| {
             let known = variable_alignments(db, function.module(db));
             known.get(&name).copied().unwrap_or(1)
         };
-        find(Facts { code, around, cfg, cycles, divergence, alignment: &alignment })
+        find(Facts { code, env, cfg, cycles, divergence, alignment: &alignment })
     })
 }

@@ -8,7 +8,7 @@
 use phalanx_analysis::spaces::{Returned, SpaceSet};
 
 use super::call_place;
-use super::kinds_slot::{followed, read_around};
+use super::kinds_state::{read_environment, updated};
 use super::known_calls::known_body;
 use super::passed::{Passed, pass_before, within_component};
 use super::rounds::{ROUNDS, before, callees};
@@ -125,11 +125,11 @@ fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> P
         return spaces_passed_in_round(db, member, round - 1).clone();
     }
     let known = known_in_round(db, member, arguments);
-    let slot = || member.slots(db).large().kinds_rounds.of(round);
+    let slot = || member.retained(db).large().kinds_rounds.of(round);
     let kinds = match member.is_large(db).then(slot).flatten() {
         Some(slot) => {
             let version = kinds_round_version(db, member, round);
-            followed(db, member, &slot, (version, &known))
+            updated(db, member, &slot, (version, &known))
         }
         None => kinds(db, member, &known),
     };
@@ -153,7 +153,7 @@ fn known_in_round<'a>(
 /// *Changes when* one of them does. *Cost* O(callees).
 #[salsa::tracked(returns(copy))]
 pub(crate) fn kinds_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
-    read_around(db, member);
+    read_environment(db, member);
     let _ = spaces_in_round(db, member, round);
     fresh()
 }

@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    lower::{Code, Surroundings},
+    lower::{Code, Environment},
     memory::PrivateMemory,
     spaces::{self as analysis, MemoryKinds, Returned, SpaceFacts, SpaceSet, VariableFacts},
     summary::is_exact,
@@ -19,11 +19,11 @@ use rustc_hash::FxHashMap;
 
 use super::called::NO_CALLEES;
 use super::calls::{DEPTH, closed_calls, is_local};
-use super::kinds_slot::{followed, kinds_version};
+use super::kinds_state::{kinds_version, updated};
 use super::known_calls::known_body;
+use super::own_environment::with_code;
 use super::passed::{Passed, add, unite};
 use super::space_rounds::{component_argument_spaces, component_returned_spaces};
-use super::surroundings::with_code;
 use super::{address_memory, call_place, cfg, dom_tree, symbols, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
@@ -121,10 +121,10 @@ pub fn variable_alignments(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
 pub(super) fn with_memory<R>(
     db: &dyn Db,
     function: FunctionInput,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
+    run: impl FnOnce(Code<'_>, Environment<'_>, &PrivateMemory) -> R,
 ) -> Option<R> {
     let memory = address_memory(db, function).as_ref()?;
-    with_code(db, function, NO_CALLEES, |code, around| run(code, around, memory))
+    with_code(db, function, NO_CALLEES, |code, env| run(code, env, memory))
 }
 
 pub(super) fn kinds(
@@ -133,8 +133,8 @@ pub(super) fn kinds(
     known: &Known<'_>,
 ) -> Option<MemoryKinds> {
     let graph = (cfg(db, function)?, dom_tree(db, function)?);
-    with_memory(db, function, |code, around, memory| {
-        analysis::memory_kinds(code, around, graph, memory, known)
+    with_memory(db, function, |code, env, memory| {
+        analysis::memory_kinds(code, env, graph, memory, known)
     })
 }
 
@@ -150,8 +150,8 @@ pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKi
     let known = Known::new(db, function);
     let kinds = match function.is_large(db) {
         true => {
-            let slot = &function.slots(db).large().kinds;
-            followed(db, function, slot, (kinds_version(db, function), &known))
+            let slot = &function.retained(db).large().kinds;
+            updated(db, function, slot, (kinds_version(db, function), &known))
         }
         false => kinds(db, function, &known),
     };
@@ -182,13 +182,13 @@ pub(super) fn returned(
 ) -> Option<Returned> {
     let graph = (cfg(db, function)?, dom_tree(db, function)?);
     let known = Known { found, ..Known::new(db, function) };
-    with_memory(db, function, |code, around, memory| {
+    with_memory(db, function, |code, env, memory| {
         // Nothing else can be passed on.
         let (ret, ..) = phalanx_ir::Function::split_type(code.context, code.header.ty)?;
         if !analysis::may_hold_address(code, ret) {
             return None;
         }
-        Some(analysis::returned(code, around, graph, memory, &known))
+        Some(analysis::returned(code, env, graph, memory, &known))
     })?
 }
 

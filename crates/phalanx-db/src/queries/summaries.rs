@@ -24,28 +24,28 @@ use super::called::NO_CALLEES;
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::graph::flow_facts;
 use super::launches::{Placed, known_launch};
+use super::own_environment::with_code_and;
 use super::passed::{Passed, add, unite};
 use super::summary_rounds::component_summaries;
-use super::summary_slot::{Asked, followed_summary};
-use super::surroundings::with_code_and;
+use super::summary_state::{Asked, updated_summary};
 use super::{call_place, called_kernels, cfg, divergence, dom_tree, postdom_tree, symbols};
 use crate::FunctionInput;
-use crate::queries::known_calls::{KnownCalls, Told, known_body};
+use crate::queries::known_calls::{KnownCalls, SummarySource, known_body};
 
 use salsa::Database as Db;
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
         let (known, symbols, arguments, passed) = Default::default();
-        let told = Told::Any;
+        let told = SummarySource::Any;
         KnownCalls { db, function, told, found: &[], known, symbols, arguments, passed }
     }
 
     /// The same for divergence of a large function. All that is read then is what
-    /// [`around`](super::around) hangs on: so whatever one answer has asked of calls, one that has
+    /// [`env`](super::env) hangs on: so whatever one answer has asked of calls, one that has
     /// asked for less has read something that changed as late.
     pub(super) fn of_large(db: &'a dyn Db, function: FunctionInput) -> Self {
-        KnownCalls { told: Told::Listed(OnceCell::new()), ..Self::new(db, function) }
+        KnownCalls { told: SummarySource::Listed(OnceCell::new()), ..Self::new(db, function) }
     }
 
     /// The same for who looks at all instructions once: read before the analysis, which drives the
@@ -58,9 +58,9 @@ impl<'a> KnownCalls<'a> {
     ///
     /// *Reads* `mentions`, and [`callee_summaries`] or what that reads.
     pub(super) fn of_first(db: &'a dyn Db, function: FunctionInput) -> Self {
-        let told = match function.slots(db).is_listed.load(Ordering::Relaxed) {
-            true => Told::Listed(OnceCell::from(listed_summaries(db, function))),
-            false => Told::Each(each_summary(db, function)),
+        let told = match function.retained(db).is_listed.load(Ordering::Relaxed) {
+            true => SummarySource::Listed(OnceCell::from(listed_summaries(db, function))),
+            false => SummarySource::Each(each_summary(db, function)),
         };
         KnownCalls { told, ..Self::new(db, function) }
     }
@@ -87,13 +87,13 @@ impl<'a> KnownCalls<'a> {
 impl CallFacts for KnownCalls<'_> {
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         match &self.told {
-            Told::Any => {}
-            Told::Listed(all) => {
+            SummarySource::Any => {}
+            SummarySource::Listed(all) => {
                 let all = all.get_or_init(|| listed_summaries(self.db, self.function));
                 let at = all.binary_search_by_key(&callee, |(name, _)| *name).ok()?;
                 return Some(Cow::Borrowed(&all[at].1));
             }
-            Told::Each(all) => {
+            SummarySource::Each(all) => {
                 let at = all.binary_search_by_key(&callee, |(name, _)| *name).ok()?;
                 return Some(Cow::Borrowed(all[at].1));
             }
@@ -128,14 +128,14 @@ impl CallFacts for KnownCalls<'_> {
 /// when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of
 /// solving the function two to six times, twice that if it is given pointers; see
 /// [`phalanx_analysis::summary`]. Of a large function as of the edits: see
-/// [`phalanx_analysis::follow::results`].
+/// [`phalanx_analysis::update::results`].
 #[salsa::tracked(returns(ref))]
 pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     let Some(place) = known_body(db, function) else { return by_attributes(db, function) };
     match place.component.first() {
         None => {
             let found = match function.is_large(db) {
-                true => followed_summary(&Asked::alone(db, function)),
+                true => updated_summary(&Asked::alone(db, function)),
                 false => summarize(db, function, &[], AtHand::default()),
             };
             found.unwrap_or_else(|| by_attributes(db, function))
@@ -165,8 +165,8 @@ pub(super) fn summarize(
     let flow = flow_facts(db, function)?;
     let postdom = postdom_tree(db, function)?;
     let calls = KnownCalls { found, ..KnownCalls::new(db, function) };
-    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
-        analysis::summarize(code, around, flow, postdom, known)
+    with_code_and(db, function, NO_CALLEES, &calls, |code, env| {
+        analysis::summarize(code, env, flow, postdom, known)
     })
 }
 
@@ -189,7 +189,7 @@ fn listed_summaries(db: &dyn Db, function: FunctionInput) -> &[(GlobalName, Summ
 #[salsa::tracked(returns(ref))]
 pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, Summary)> {
     // Who does not see this yet reads in the same revision what the list is made from.
-    function.slots(db).is_listed.store(true, Ordering::Relaxed);
+    function.retained(db).is_listed.store(true, Ordering::Relaxed);
     let all = each_summary(db, function).into_iter();
     all.map(|(name, summary)| (name, summary.clone())).collect()
 }
@@ -232,14 +232,14 @@ pub(super) fn passed(
 ) -> Passed<SourceSet> {
     let mut all: Passed<SourceSet> = Vec::new();
     let closed = closed_calls(db, function);
-    with_code_and(db, function, NO_CALLEES, calls, |code, around| {
+    with_code_and(db, function, NO_CALLEES, calls, |code, env| {
         let flow = || flow_facts(db, function);
-        let contents = Contents::new(code, around, flow, closed.iter().map(|(inst, _)| *inst));
+        let contents = Contents::new(code, env, flow, closed.iter().map(|(inst, _)| *inst));
         for &(inst, callee) in closed {
             let header = callee.header(db);
             let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
-                let passed = argument_sources(code, around, (answer, &contents), inst);
+                let passed = argument_sources(code, env, (answer, &contents), inst);
                 let attributes = code.body.call_info(inst).attributes;
                 for (at, (into, from)) in sources.iter_mut().zip(passed).enumerate() {
                     // A function that is passed a structure has to say so.
@@ -354,8 +354,8 @@ pub(super) fn table_with(
 ) -> Option<ValueTable> {
     let calls = KnownCalls::new(db, function).with_arguments(arguments);
     let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
-    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
-        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
-        lower::full_with(code, around, &memory, 0)
+    with_code_and(db, function, NO_CALLEES, &calls, |code, env| {
+        let memory = PrivateMemory::through_calls(code, env, cfg, dom);
+        lower::full_with(code, env, &memory, 0)
     })
 }

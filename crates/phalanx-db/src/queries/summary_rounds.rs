@@ -14,10 +14,10 @@ use phalanx_analysis::{
 use phalanx_ir::GlobalName;
 
 use super::known_calls::known_body;
+use super::own_environment::read_alone;
 use super::rounds::{ROUNDS, before, callees};
 use super::summaries::{by_attributes, summarize};
-use super::summary_slot::{Asked, followed_summary, through_after};
-use super::surroundings::read_alone;
+use super::summary_state::{Asked, through_after, updated_summary};
 use super::{call_place, summary, symbols};
 use crate::FunctionInput;
 use crate::retained::place::fresh;
@@ -76,7 +76,7 @@ pub(crate) fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize)
         return summary_in_round(db, member, round - 1).clone();
     }
     let new = match kept(db, member, round) {
-        Some(asked) => followed_summary(&asked),
+        Some(asked) => updated_summary(&asked),
         None => summarize(db, member, found, AtHand::default()),
     };
     match new {
@@ -124,7 +124,7 @@ fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
     if !member.is_large(db) {
         return None;
     }
-    let slot = member.slots(db).large().summary_rounds.of(round)?;
+    let slot = member.retained(db).large().summary_rounds.of(round)?;
     Some(Asked::in_round(db, member, round, slot))
 }
 

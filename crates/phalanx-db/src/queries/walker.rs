@@ -27,7 +27,7 @@ use phalanx_ir::{
     inst::{InstFlags, Ordering},
 };
 
-use super::surroundings::with_code;
+use super::own_environment::with_code;
 use super::{callees, classic_memory_ssa, cycles, may_alias_by_type, private_memory, with_aliases};
 use crate::FunctionInput;
 
@@ -98,8 +98,8 @@ fn may_write(
                 && may_alias_by_type(db, function, load, definition)
         }
         opcode if opcode.is_call() => {
-            let effects = with_code(db, function, callees(db, function), |code, around| {
-                call_effects(code, around, definition)
+            let effects = with_code(db, function, callees(db, function), |code, env| {
+                call_effects(code, env, definition)
             });
             let Some(effects) = effects else { return true };
             let mut written = MemoryLocation::ALL

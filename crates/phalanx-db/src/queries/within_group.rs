@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    granted::{Granted, StableLoad},
+    assumed_facts::{AssumedFacts, StableLoad},
     loads::{Load, may_write},
-    lower::{Code, Surroundings},
+    lower::{Code, Environment},
     readers,
     spaces::{MemoryKinds, SpaceSet},
     stable::{self, Assumptions, RaceFree, ordered},
@@ -22,18 +22,18 @@ use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Opcode, Value, metadata::kind};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::answer_slot::accesses_version;
+use super::answer_state::accesses_version;
 use super::called::{NO_CALLEES, attributes_of_callees, callees};
-use super::concerns::{Changed, Concerns};
+use super::depends_on::{Changed, DependsOn};
+use super::divergence_update::divergence_assuming;
 use super::divergences::{control_divergence, divergence};
 use super::explain::has_value;
 use super::facts::affect_map;
-use super::follow::divergence_assuming;
 use super::graph::{cfg, cycles, flow_facts, graph_facts, postdom_tree};
 use super::launches::{is_only_launched, launch_facts};
 use super::loads::waits_for_grids;
 use super::memory::with_aliases;
-use super::surroundings::{with_attributes, with_code};
+use super::own_environment::{with_attributes, with_code};
 use super::writes::written_by;
 use super::{call_place, code, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
@@ -59,9 +59,7 @@ pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance<'_>> {
 /// *Reads* `header`, `flow`, `body` and what [`variance`] reads. *Cost* O(operands).
 pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstId) -> SourceSet {
     let of = |variance: Variance<'_>| {
-        with_code(db, function, NO_CALLEES, |code, around| {
-            variance.statement(code, around, statement)
-        })
+        with_code(db, function, NO_CALLEES, |code, env| variance.statement(code, env, statement))
     };
     variance(db, function).and_then(of).unwrap_or_default()
 }
@@ -79,8 +77,8 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
     if !function.is_large(db) {
         return Some(make());
     }
-    let slot = &function.slots(db).large().barriers;
-    Some(slot.answer(db, function, 0, Concerns::Itself(analysis::is_whole_barrier), make))
+    let slot = &function.retained(db).large().barriers;
+    Some(slot.answer(db, function, 0, DependsOn::Instruction(analysis::is_whole_barrier), make))
 }
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
@@ -145,11 +143,11 @@ fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
             let mut attached = function.extras(db).attachments_of(fence);
             attached.any(|of| of.kind == kind::MMRA)
         };
-        with_code(db, function, callees(db, function), |code, around| {
+        with_code(db, function, callees(db, function), |code, env| {
             with_aliases(db, function, |aliases| {
                 let facts = ordered::Facts {
                     code,
-                    around,
+                    env,
                     cfg,
                     kinds,
                     written_by: &written_by,
@@ -194,8 +192,8 @@ pub fn stable_loads_without(
 ) -> Vec<StableLoad> {
     let is_known = starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry);
     let find = || {
-        with_race_facts(db, function, |code, around, (cfg, kinds)| {
-            RaceFree::new(code, around, (cfg, kinds), assumptions, omitted)
+        with_race_facts(db, function, |code, env, (cfg, kinds)| {
+            RaceFree::new(code, env, (cfg, kinds), assumptions, omitted)
         })
     };
     let race_free = is_known.then(find).flatten();
@@ -225,10 +223,10 @@ fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) 
 #[salsa::tracked(returns(ref))]
 fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> Arc<[StableLoad]> {
     if function.is_large(db) {
-        return followed_race_free(db, function, has_barriers);
+        return updated_race_free(db, function, has_barriers);
     }
-    let found = with_race_facts(db, function, |code, around, (cfg, kinds)| {
-        RaceFree::new(code, around, (cfg, kinds), race_free(has_barriers), None)
+    let found = with_race_facts(db, function, |code, env, (cfg, kinds)| {
+        RaceFree::new(code, env, (cfg, kinds), race_free(has_barriers), None)
     });
     found.map_or_else(Arc::default, |found| Arc::clone(found.loads()))
 }
@@ -240,27 +238,27 @@ fn race_free(has_barriers: bool) -> Assumptions {
 }
 
 /// [`race_free_loads`] of a large function, from retained state. Not a query.
-fn followed_race_free(
+fn updated_race_free(
     db: &dyn Db,
     function: FunctionInput,
     has_barriers: bool,
 ) -> Arc<[StableLoad]> {
     let assumptions = race_free(has_barriers);
     let make = || {
-        with_race_facts(db, function, |code, around, (cfg, kinds)| {
-            let found = RaceFree::new(code, around, (cfg, kinds), assumptions, None);
+        with_race_facts(db, function, |code, env, (cfg, kinds)| {
+            let found = RaceFree::new(code, env, (cfg, kinds), assumptions, None);
             KeptRaces { found, kinds: Arc::clone(kinds) }
         })
     };
-    let follow = |known: &mut Option<KeptRaces>, changed: Changed<'_>| {
+    let update = |known: &mut Option<KeptRaces>, changed: Changed<'_>| {
         let Some(known) = known else { return Updated::Scratch };
-        let found = with_race_facts(db, function, |code, around, (cfg, kinds)| {
+        let found = with_race_facts(db, function, |code, env, (cfg, kinds)| {
             let mut again = readers::of_kinds(code, kinds, &known.kinds)?;
-            again.retain(|&inst| stable::concerns(code, inst));
-            again.extend_from_slice(changed.concerned);
+            again.retain(|&inst| stable::depends_on(code, inst));
+            again.extend_from_slice(changed.affected);
             known.kinds = Arc::clone(kinds);
             let changed = (&again[..], changed.blocks);
-            known.found.follow(code, around, (cfg, kinds), changed)
+            known.found.update(code, env, (cfg, kinds), changed)
         });
         match found.flatten() {
             Some(false) => Updated::Same,
@@ -268,23 +266,23 @@ fn followed_race_free(
             None => Updated::Scratch,
         }
     };
-    let around = accesses_version(db, function);
-    let slot = &function.slots(db).large().race_free[usize::from(has_barriers)];
+    let env = accesses_version(db, function);
+    let slot = &function.retained(db).large().race_free[usize::from(has_barriers)];
     let read = |known: &Option<KeptRaces>| {
         known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.found.loads()))
     };
-    slot.follow((db, function), around, Concerns::Itself(stable::concerns), follow, make, read)
+    slot.update((db, function), env, DependsOn::Instruction(stable::depends_on), update, make, read)
 }
 
 /// Gives what stable loads without races are found from.
 fn with_race_facts<R>(
     db: &dyn Db,
     function: FunctionInput,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>, (&Cfg, &Arc<MemoryKinds>)) -> R,
+    run: impl FnOnce(Code<'_>, Environment<'_>, (&Cfg, &Arc<MemoryKinds>)) -> R,
 ) -> Option<R> {
     let facts = (cfg(db, function)?, memory_kinds(db, function).as_ref()?);
     let callees = attributes_of_callees(db, function);
-    with_attributes(db, function, callees, |code, around| run(code, around, facts))
+    with_attributes(db, function, callees, |code, env| run(code, env, facts))
 }
 
 /// As [`divergence()`], for questions about more than a wave: [`stable_loads`] give one value to
@@ -301,32 +299,40 @@ pub fn assumed_divergence(
     function: FunctionInput,
     assumptions: Assumptions,
 ) -> Option<Arc<Divergence>> {
-    let granted = granted(db, function, assumptions)?;
+    let assumed_facts = assumed_facts(db, function, assumptions)?;
     let without = divergence(db, function).as_ref()?;
-    if granted.is_without_effect(function.header(db), without) {
+    if assumed_facts.is_without_effect(function.header(db), without) {
         return Some(without.clone());
     }
     if function.is_large(db) {
-        return divergence_assuming(db, function, assumptions, &granted);
+        return divergence_assuming(db, function, assumptions, &assumed_facts);
     }
-    let values = with_granted(db, function, &granted)?;
+    let values = with_assumed_facts(db, function, &assumed_facts)?;
     Some(Arc::new(solve(flow_facts(db, function)?, &values, Rules::Precise)))
 }
 
 /// The facts about a function that hold under assumptions. `None` for a declaration. Not a query.
-fn granted(db: &dyn Db, function: FunctionInput, assumptions: Assumptions) -> Option<Granted> {
+fn assumed_facts(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+) -> Option<AssumedFacts> {
     let loads = Arc::clone(stable_loads(db, function, assumptions));
     let branches = match assumptions.barriers {
         Some(model) => invariant_branches(db, function, model).clone()?,
         None => Arc::default(),
     };
-    Some(Granted { loads, branches })
+    Some(AssumedFacts { loads, branches })
 }
 
 /// The affect map with the facts that hold under assumptions.
-fn with_granted(db: &dyn Db, function: FunctionInput, granted: &Granted) -> Option<ValueTable> {
+fn with_assumed_facts(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumed_facts: &AssumedFacts,
+) -> Option<ValueTable> {
     let mut table = affect_map(db, function).clone()?;
-    granted.apply(function.header(db), &mut table);
+    assumed_facts.apply(function.header(db), &mut table);
     Some(table)
 }
 
@@ -336,7 +342,7 @@ pub(super) fn assumed_map(
     function: FunctionInput,
     assumptions: Assumptions,
 ) -> Option<ValueTable> {
-    with_granted(db, function, &granted(db, function, assumptions)?)
+    with_assumed_facts(db, function, &assumed_facts(db, function, assumptions)?)
 }
 
 /// As [`assumed_divergence`], solved from scratch from the affect map, whatever is kept: the twin,
@@ -387,8 +393,8 @@ pub fn is_truly_uniform(db: &dyn Db, function: FunctionInput, value: Value) -> b
         return false;
     }
     let is_member = |known| {
-        with_code(db, function, NO_CALLEES, |code, around| {
-            true_uniformity::is_truly_uniform(code, around, known, value)
+        with_code(db, function, NO_CALLEES, |code, env| {
+            true_uniformity::is_truly_uniform(code, env, known, value)
         })
     };
     what_is_known(db, function).and_then(is_member).unwrap_or(false)

@@ -10,16 +10,16 @@ use phalanx_analysis::{
 use phalanx_ir::{GlobalName, Type};
 
 use super::called::attributes_of_callees;
-use super::concerns::{Changed, Concerns};
+use super::depends_on::{Changed, DependsOn};
 use super::known_calls::known_body;
 use super::memory_fact::objects_version;
-use super::surroundings::with_attributes;
+use super::own_environment::with_attributes;
 use super::{memory_kinds, symbols};
 use crate::FunctionInput;
 use crate::retained::{
     answers::{Asked, KeptWrites},
+    counted_multiset::CountedMultiset,
     place::{Updated, fresh},
-    tally::Tally,
 };
 
 use salsa::Database as Db;
@@ -34,13 +34,13 @@ use salsa::Database as Db;
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
     if function.is_large(db) {
-        return followed_writes(db, function);
+        return updated_writes(db, function);
     }
     let kinds = memory_kinds(db, function).as_ref()?;
     let callees = attributes_of_callees(db, function);
-    with_attributes(db, function, callees, |code, around| {
+    with_attributes(db, function, callees, |code, env| {
         let called = |name, ty| written_by(db, function, name, ty);
-        written_memories(code, around, kinds, &called)
+        written_memories(code, env, kinds, &called)
     })?
 }
 
@@ -60,22 +60,22 @@ pub(crate) fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
 ///
 /// What is asked of functions by name are those that it calls, however it is found; who they are is
 /// read in any case.
-pub(super) fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
+pub(super) fn updated_writes(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     let _ = symbols(db, function.module(db));
     let called = function.mentions(db).callees();
     let kinds = memory_kinds(db, function).as_ref()?;
     let callees = attributes_of_callees(db, function);
-    with_attributes(db, function, callees, |code, around| {
+    with_attributes(db, function, callees, |code, env| {
         let written = |asked: &Asked, inst| {
             let called = |name, ty| asked.written_by(db, function, name, ty);
-            may_write(code, inst).then(|| written_at(code, around, kinds, &called, inst))
+            may_write(code, inst).then(|| written_at(code, env, kinds, &called, inst))
         };
         let make = || {
             let asked = Asked::default();
-            let tally = Tally::new(code, |inst| written(&asked, inst));
-            KeptWrites { tally, asked, kinds: Arc::clone(kinds) }
+            let counted_multiset = CountedMultiset::new(code, |inst| written(&asked, inst));
+            KeptWrites { counted_multiset, asked, kinds: Arc::clone(kinds) }
         };
-        let follow = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
+        let update = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
             kept.asked.keep_called(|name| called.binary_search(&name).is_ok());
             let others = readers::of_kinds(code, kinds, &kept.kinds);
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
@@ -86,14 +86,15 @@ pub(super) fn followed_writes(db: &dyn Db, function: FunctionInput) -> Option<Sp
             if again.is_empty() {
                 return Updated::Same;
             }
-            kept.tally.look_again(code, &again, |inst| written(&kept.asked, inst));
+            kept.counted_multiset.look_again(code, &again, |inst| written(&kept.asked, inst));
             Updated::CHANGED
         };
-        let all =
-            |kept: &KeptWrites| kept.tally.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?));
-        let around = written_version(db, function);
-        let slot = &function.slots(db).large().written;
-        slot.follow((db, function), around, Concerns::Itself(may_write), follow, make, all)
+        let all = |kept: &KeptWrites| {
+            kept.counted_multiset.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?))
+        };
+        let env = written_version(db, function);
+        let slot = &function.retained(db).large().written;
+        slot.update((db, function), env, DependsOn::Instruction(may_write), update, make, all)
     })?
 }
 

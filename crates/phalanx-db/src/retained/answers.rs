@@ -6,28 +6,28 @@ use std::sync::Arc;
 use phalanx_analysis::{
     Convergence,
     check::{Callee, Finding, Judged, Sites},
-    loads::{LoadFollower, PassedUse, VariableUse},
+    loads::{LoadUpdater, PassedUse, VariableUse},
     spaces::{MemoryKinds, SpaceSet},
     stable::RaceFree,
 };
 use phalanx_ir::{GlobalName, InstId, Type};
 use rustc_hash::FxHashMap;
 
+use super::counted_multiset::CountedMultiset;
 use super::graph::GraphFacts;
-use super::tally::Tally;
 
 /// What a function calls by name, sorted, as it is kept of a large one.
 #[derive(Debug)]
 pub(crate) struct KeptNames {
-    pub(crate) tally: Tally<GlobalName>,
+    pub(crate) counted_multiset: CountedMultiset<GlobalName>,
     pub(crate) names: Arc<[GlobalName]>,
 }
 
 impl KeptNames {
-    pub(crate) fn new(tally: Tally<GlobalName>) -> Self {
-        let mut names: Vec<GlobalName> = tally.all().collect();
+    pub(crate) fn new(counted_multiset: CountedMultiset<GlobalName>) -> Self {
+        let mut names: Vec<GlobalName> = counted_multiset.all().collect();
         names.sort_unstable();
-        KeptNames { tally, names: names.into() }
+        KeptNames { counted_multiset, names: names.into() }
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Asked(pub(crate) RefCell<FxHashMap<Question, Reply>>);
 /// The classes of the loads of a function, and what was asked.
 #[derive(Debug)]
 pub(crate) struct KeptLoads {
-    pub(crate) follower: Option<LoadFollower>,
+    pub(crate) updater: Option<LoadUpdater>,
     pub(crate) asked: Asked,
     /// See [`promised_loads`], and [`invariant_marks`].
     pub(crate) promised: [Vec<InstId>; 2],
@@ -76,7 +76,7 @@ pub(crate) struct KeptLoads {
 /// What instructions may write, what was asked of callees, and where addresses led.
 #[derive(Debug)]
 pub(crate) struct KeptWrites {
-    pub(crate) tally: Tally<Option<SpaceSet>>,
+    pub(crate) counted_multiset: CountedMultiset<Option<SpaceSet>>,
     pub(crate) asked: Asked,
     pub(crate) kinds: Arc<MemoryKinds>,
 }

@@ -170,9 +170,9 @@ impl GraphFacts {
 
 /// The last graph of a function that is edited.
 #[derive(Debug, Default)]
-pub(crate) struct GraphSlot(Mutex<Option<Arc<GraphFacts>>>);
+pub(crate) struct RetainedGraph(Mutex<Option<Arc<GraphFacts>>>);
 
-impl GraphSlot {
+impl RetainedGraph {
     /// States what the graph is now.
     pub(crate) fn advance(&self, cfg: Cfg) -> Arc<GraphFacts> {
         let old = locked(&self.0).clone();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_fact_follows_one_change_and_no_more() {
-        let slot = GraphSlot::default();
+        let slot = RetainedGraph::default();
         let first = slot.advance(diamonds());
         assert!(!follows(&first));
         assert_eq!(first.made(), ["dom_tree"]);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn one_graph_back_is_kept_and_no_more() {
-        let slot = GraphSlot::default();
+        let slot = RetainedGraph::default();
         let first = slot.advance(diamonds());
         let second = slot.advance(first.cfg.after_split(node(1)));
         let weak = Arc::downgrade(&first);
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn an_equal_graph_is_the_same_one() {
-        let slot = GraphSlot::default();
+        let slot = RetainedGraph::default();
         let small = || Cfg::new(node(0), [vec![node(1)], vec![]]);
         for graph in [diamonds as fn() -> Cfg, small] {
             let first = slot.advance(graph());

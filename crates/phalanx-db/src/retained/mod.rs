@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`place`] | where state is while no question is asked: taken out, brought up to date, put back |
 //! | [`slots`] | the places of a function |
-//! | [`answers`], [`graph`], [`layout`], [`tally`] | what is in them |
+//! | [`answers`], [`graph`], [`layout`], [`counted_multiset`] | what is in them |
 //!
 //! ```text
 //! FunctionInput --slots--> Slots --large--> LargeSlots { loads: AnswerSlot<KeptLoads>, .. }
@@ -18,8 +18,8 @@
 //! [`place::Retained`]; its `update` is beside the queries, since it reads the journal of edits.
 
 pub(crate) mod answers;
+pub(crate) mod counted_multiset;
 pub(crate) mod graph;
 pub(crate) mod layout;
 pub(crate) mod place;
-pub(crate) mod slots;
-pub(crate) mod tally;
+pub(crate) mod state;

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use phalanx_analysis::follow::{Follower, Found};
 use phalanx_analysis::policy::ROUNDS_KEPT;
+use phalanx_analysis::update::{DivergenceUpdater, Found};
 use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
@@ -100,18 +100,18 @@ impl<T> Default for Retained<T> {
 
 /// An answer, and the instructions that it depends on.
 #[derive(Debug)]
-pub(crate) struct Kept<T> {
-    pub(crate) concerned: BitSet,
+pub(crate) struct AnswerAndDependencies<T> {
+    pub(crate) affected: BitSet,
     pub(crate) answer: T,
 }
 
 /// See the [module documentation](self).
 #[derive(Debug)]
-pub(crate) struct AnswerSlot<T>(pub(crate) Retained<Kept<T>>);
+pub(crate) struct RetainedAnswer<T>(pub(crate) Retained<AnswerAndDependencies<T>>);
 
-impl<T> Default for AnswerSlot<T> {
+impl<T> Default for RetainedAnswer<T> {
     fn default() -> Self {
-        AnswerSlot(Retained::default())
+        RetainedAnswer(Retained::default())
     }
 }
 
@@ -160,7 +160,7 @@ impl Repairs {
 /// A place for a follower or other retained state. A query takes the state out while it works with
 /// it.
 #[derive(Debug, Default)]
-pub(crate) enum Place<F = Follower> {
+pub(crate) enum UpdaterPlace<F = DivergenceUpdater> {
     /// No query has run.
     #[default]
     New,
@@ -168,36 +168,36 @@ pub(crate) enum Place<F = Follower> {
     Asked(u64),
     /// Busy: a query has taken the state out. Or the state was dropped, or lost because that query
     /// was cancelled.
-    Taken,
-    Here(F),
+    Busy,
+    Idle(F),
 }
 
-impl<F> Place<F> {
+impl<F> UpdaterPlace<F> {
     /// Takes the state out. `None` for a first query, after which no state is retained. `seen`
     /// builds the state for the second query, from the position of the first.
     pub(crate) fn take(&mut self, position: u64, seen: impl FnOnce(u64) -> F) -> Option<F> {
-        match std::mem::replace(self, Place::Taken) {
-            Place::New | Place::Taken => {
-                *self = Place::Asked(position);
+        match std::mem::replace(self, UpdaterPlace::Busy) {
+            UpdaterPlace::New | UpdaterPlace::Busy => {
+                *self = UpdaterPlace::Asked(position);
                 None
             }
-            Place::Asked(position) => Some(seen(position)),
-            Place::Here(follower) => Some(follower),
+            UpdaterPlace::Asked(position) => Some(seen(position)),
+            UpdaterPlace::Idle(updater) => Some(updater),
         }
     }
 }
 
 /// The retained state of a function for each round of a recursion.
 #[derive(Debug)]
-pub(crate) struct RoundSlots<T>(pub(crate) Mutex<Vec<Arc<T>>>);
+pub(crate) struct RetainedRounds<T>(pub(crate) Mutex<Vec<Arc<T>>>);
 
-impl<T> Default for RoundSlots<T> {
+impl<T> Default for RetainedRounds<T> {
     fn default() -> Self {
-        RoundSlots(Mutex::default())
+        RetainedRounds(Mutex::default())
     }
 }
 
-impl<T: Default> RoundSlots<T> {
+impl<T: Default> RetainedRounds<T> {
     /// Nothing is done under the lock but moving.
     pub(crate) fn slots(&self) -> MutexGuard<'_, Vec<Arc<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn rounds_have_slots_of_their_own_up_to_a_bound() {
-        let slots: RoundSlots<Mutex<usize>> = RoundSlots::default();
+        let slots: RetainedRounds<Mutex<usize>> = RetainedRounds::default();
         for round in (1..=ROUNDS_KEPT).rev() {
             let slot = slots.of(round).expect("it has one");
             *slot.lock().expect("nobody panics") += round;

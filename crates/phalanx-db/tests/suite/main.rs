@@ -16,7 +16,7 @@ mod flow_edits;
 mod incremental;
 mod library;
 mod library_code;
-mod lowering_follows_edits;
+mod lowering_updates;
 mod memory;
 mod memory_edits;
 mod memory_flow_edits;

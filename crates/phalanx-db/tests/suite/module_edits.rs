@@ -444,7 +444,7 @@ fn functions_come_before_and_after_the_first_question() {
     for is_listed_before in [false, true] {
         let mut calling = Calling::new();
         if is_listed_before {
-            queries::around(&calling.0.db, calling.0.edited());
+            queries::environment(&calling.0.db, calling.0.edited());
         }
         calling.add("one");
         calling.ask();
@@ -465,7 +465,7 @@ fn a_callee_changes_before_the_first_question_and_back_after_it() {
         calling.set_divergent(true);
         calling.set_divergent(false);
         if is_listed_before {
-            queries::around(&calling.0.db, calling.0.edited());
+            queries::environment(&calling.0.db, calling.0.edited());
         }
         calling.set_divergent(true);
         assert_eq!(calling.divergent_branches(), 1);

@@ -6,9 +6,9 @@ mod support;
 
 use phalanx_analysis::{
     edited::Edited,
-    lower::{Code, Library, Surroundings},
+    lower::{Code, Environment, Library},
     memory::{
-        Followed, PrivateMemory,
+        PrivateMemory, UpdatedFact,
         ssa::{Frontiers, Graph},
     },
     summary::NoCallFacts,
@@ -127,9 +127,9 @@ impl Fixture {
         Code { context: &self.context, header, flow, body, library: Library::NONE }
     }
 
-    fn with<R>(&self, run: impl FnOnce(Surroundings<'_>, Frontiers<'_>) -> R) -> R {
+    fn with<R>(&self, run: impl FnOnce(Environment<'_>, Frontiers<'_>) -> R) -> R {
         let (db, f) = (&self.db, self.edited());
-        let around = Surroundings {
+        let env = Environment {
             target: queries::target(db, self.module),
             layout: queries::type_layout(db, self.module),
             launch: queries::launch_facts(db, f),
@@ -144,31 +144,30 @@ impl Fixture {
         let cfg = queries::cfg(db, f).expect(graph);
         let dom = queries::dom_tree(db, f).expect(graph);
         let frontier = || queries::dom_frontier(db, f).expect(graph);
-        run(around, Frontiers { cfg, dom, frontier: &frontier })
+        run(env, Frontiers { cfg, dom, frontier: &frontier })
     }
 
     fn alone(&self) -> Alone {
-        let memory = self.with(|around, graph| {
-            PrivateMemory::of_addresses(self.code(), around, graph.cfg, graph.dom)
-        });
+        let memory = self
+            .with(|env, graph| PrivateMemory::of_addresses(self.code(), env, graph.cfg, graph.dom));
         Alone { memory, position: self.code().body.journal().position(), ways: [0; 3] }
     }
 
     /// Follows what has been edited since.
-    fn follow(&self, alone: &mut Alone, what: &str) {
+    fn update(&self, alone: &mut Alone, what: &str) {
         let code = self.code();
         let journal = code.body.journal();
         let changes = journal.since(alone.position).expect("the journal reaches back");
-        self.with(|around, graph| {
-            let scratch = PrivateMemory::of_addresses(code, around, graph.cfg, graph.dom);
+        self.with(|env, graph| {
+            let scratch = PrivateMemory::of_addresses(code, env, graph.cfg, graph.dom);
             let same = (Graph { cfg: graph.cfg, dom: graph.dom }, graph);
-            match alone.memory.follow(code, around, same, Edited::insts(&changes.insts)) {
-                Followed::Same => alone.ways[1] += 1,
-                Followed::Other(new) => {
+            match alone.memory.update(code, env, same, Edited::insts(&changes.insts)) {
+                UpdatedFact::Same => alone.ways[1] += 1,
+                UpdatedFact::Other(new) => {
                     alone.memory = new;
                     alone.ways[2] += 1;
                 }
-                Followed::Unknown => {
+                UpdatedFact::Unknown => {
                     alone.memory = scratch.clone();
                     alone.ways[0] += 1;
                 }
@@ -528,7 +527,7 @@ fn private_memory_follows_random_edits() {
             edits += done;
             let what = format!("seed {seed}, round {round}");
             fixture.check(&what);
-            fixture.follow(&mut alone, &what);
+            fixture.update(&mut alone, &what);
         }
         let found = fixture.ways();
         for (sum, more) in ways.iter_mut().zip([found.solved, found.kept, found.repaired]) {

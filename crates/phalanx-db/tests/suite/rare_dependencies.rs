@@ -554,18 +554,18 @@ fn a_step_is_a_load_when_the_text_is_read_again() {
             "  ret void\n",
         )
     };
-    let granted = |f: &Fixture| {
+    let assumed_facts = |f: &Fixture| {
         let classes = queries::load_classes(&f.db, f.edited());
         let classes = classes.as_ref().expect("it has code");
         classes.of(f.named("l")).is_some_and(|load| load.is(LoadClass::NonCoherent))
     };
     let mut fixture = followed(&text("getelementptr i32, ptr addrspace(1) %p, i32 1"));
-    assert!(granted(&fixture));
+    assert!(assumed_facts(&fixture));
     let loaded = text("load ptr addrspace(1), ptr addrspace(1) %p");
     let again = phalanx_llvm::parse_module(fixture.context.clone(), loaded.as_bytes());
     let again = again.unwrap_or_else(|e| panic!("{e:?}"));
     fixture.db.reload(fixture.module, again.module, None);
-    assert!(!granted(&fixture));
+    assert!(!assumed_facts(&fixture));
     check(&fixture, "an address that is loaded");
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Tables {
 }
 
 type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
-type Slot = OnceLock<(Kept, Footprint)>;
+type Slot = OnceLock<(Consequences, Footprint)>;
 
 /// Entries by number, allocated in groups at the first access to a group.
 #[derive(Debug)]
@@ -91,12 +91,12 @@ impl Slots {
 
 /// A cached answer. Most branches have one consequence, a join.
 #[derive(Debug)]
-enum Kept {
+enum Consequences {
     One(Consequence),
     List(Box<[Consequence]>),
 }
 
-impl Kept {
+impl Consequences {
     fn new(found: &[Consequence]) -> Self {
         match *found {
             [one] => Self::One(one),
@@ -250,7 +250,7 @@ pub struct Answer<'a> {
 #[derive(Clone, Debug)]
 enum List<'a> {
     /// From its own cache entry.
-    Kept(&'a [Consequence]),
+    Consequences(&'a [Consequence]),
     /// Cached in the map of [`SyncView::onward`].
     Shared(Arc<[Consequence]>),
     /// Not cached: the limit was reached, or the answer depends on more than the graph.
@@ -269,7 +269,7 @@ impl Deref for Answer<'_> {
     type Target = [Consequence];
     fn deref(&self) -> &[Consequence] {
         match &self.list {
-            List::Kept(kept) => kept,
+            List::Consequences(kept) => kept,
             List::Shared(shared) => shared,
             List::Computed(computed) => computed,
         }
@@ -317,7 +317,7 @@ impl<'a> SyncView<'a> {
             return known;
         }
         if !self.cfg.is_branch(block) || !self.dom.is_reachable(block) {
-            return Answer { list: List::Kept(&[]), footprint: Footprint::NOTHING };
+            return Answer { list: List::Consequences(&[]), footprint: Footprint::NOTHING };
         }
         if let Some(region) = self.region_around(block) {
             let (found, footprint) = self.branch_in(region, block);
@@ -544,14 +544,14 @@ fn keep<'a>(
     if !reserve(tables, found) {
         return Answer { list: List::Computed(found.to_vec()), footprint };
     }
-    let (list, footprint) = slot.get_or_init(|| (Kept::new(found), footprint));
-    Answer { list: List::Kept(list.list()), footprint: *footprint }
+    let (list, footprint) = slot.get_or_init(|| (Consequences::new(found), footprint));
+    Answer { list: List::Consequences(list.list()), footprint: *footprint }
 }
 
 /// The cached answer, if there is one.
 fn kept(slot: &Slot) -> Option<Answer<'_>> {
     let (list, footprint) = slot.get()?;
-    Some(Answer { list: List::Kept(list.list()), footprint: *footprint })
+    Some(Answer { list: List::Consequences(list.list()), footprint: *footprint })
 }
 
 /// Reserves room for an answer. False if there is not enough.

@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum Position {
     Before(InstId),
     After(InstId),
     Start(BlockId),
@@ -31,40 +31,40 @@ enum Place {
 #[derive(Debug)]
 pub struct Cursor<'t, 's> {
     edit: &'t mut Transaction<'s>,
-    place: Place,
+    place: Position,
     next: Modifiers,
 }
 
 impl<'s> Transaction<'s> {
-    fn cursor(&mut self, place: Place) -> Cursor<'_, 's> {
+    fn cursor(&mut self, place: Position) -> Cursor<'_, 's> {
         Cursor { edit: self, place, next: Modifiers::default() }
     }
 
     /// The place just before an instruction.
     pub fn before(&mut self, inst: InstId) -> Cursor<'_, 's> {
-        self.cursor(Place::Before(inst))
+        self.cursor(Position::Before(inst))
     }
 
     /// The place just after an instruction; after the phis of its block, when it is one.
     pub fn after(&mut self, inst: InstId) -> Cursor<'_, 's> {
-        self.cursor(Place::After(inst))
+        self.cursor(Position::After(inst))
     }
 
     /// The start of a block, after its phis and pad.
     pub fn at_start(&mut self, block: BlockId) -> Cursor<'_, 's> {
-        self.cursor(Place::Start(block))
+        self.cursor(Position::Start(block))
     }
 
     /// The end of a block: before its terminator, if it has one.
     pub fn at_end(&mut self, block: BlockId) -> Cursor<'_, 's> {
-        self.cursor(Place::End(block))
+        self.cursor(Position::End(block))
     }
 
     /// The place of a block's terminator. The terminator that is inserted replaces the old one, and
     /// phis of its targets are updated: see [`Transaction::redirect_edge`]. As there, no edge may
     /// lead to the entry. The result of the old terminator must not be read.
     pub fn replace_terminator(&mut self, block: BlockId) -> Cursor<'_, 's> {
-        self.cursor(Place::Terminator(block))
+        self.cursor(Position::Terminator(block))
     }
 }
 
@@ -113,8 +113,8 @@ impl<'s> Cursor<'_, 's> {
         if ty != Type::VOID && !name.is_empty() {
             self.edit.put_name(Named::Inst(raw(inst)), name);
         }
-        if let Place::After(_) = self.place {
-            self.place = Place::After(inst);
+        if let Position::After(_) = self.place {
+            self.place = Position::After(inst);
         }
     }
 
@@ -122,8 +122,8 @@ impl<'s> Cursor<'_, 's> {
     fn place(&self, opcode: Opcode) -> Result<(BlockId, Option<InstId>), BuildError> {
         let body = self.edit.body();
         let block = match self.place {
-            Place::Before(inst) | Place::After(inst) => self.edit.linked(inst)?,
-            Place::Start(block) | Place::End(block) | Place::Terminator(block) => {
+            Position::Before(inst) | Position::After(inst) => self.edit.linked(inst)?,
+            Position::Start(block) | Position::End(block) | Position::Terminator(block) => {
                 self.edit.placed(block)?;
                 block
             }
@@ -133,17 +133,17 @@ impl<'s> Cursor<'_, 's> {
             _ if opcode == Opcode::Phi => {
                 body.block_insts(block).find(|&i| body.inst(i).opcode != Opcode::Phi)
             }
-            Place::Before(inst) if self.edit.leads_block(inst) => {
+            Position::Before(inst) if self.edit.leads_block(inst) => {
                 return Err(self.edit.entity(inst.into(), "must stay at the start of its block"));
             }
-            Place::Before(inst) => Some(inst),
-            Place::After(inst) if self.edit.leads_block(inst) => first_free(),
-            Place::After(inst) => body.next(inst),
-            Place::Start(_) => first_free(),
-            Place::End(_) => body.terminator(block),
-            Place::Terminator(_) => None,
+            Position::Before(inst) => Some(inst),
+            Position::After(inst) if self.edit.leads_block(inst) => first_free(),
+            Position::After(inst) => body.next(inst),
+            Position::Start(_) => first_free(),
+            Position::End(_) => body.terminator(block),
+            Position::Terminator(_) => None,
         };
-        let is_replacing = matches!(self.place, Place::Terminator(_));
+        let is_replacing = matches!(self.place, Position::Terminator(_));
         let is_ended = body.terminator(block).is_some();
         let fits = match opcode.is_terminator() {
             true => before.is_none() && (is_replacing || !is_ended),

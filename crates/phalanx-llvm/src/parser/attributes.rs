@@ -28,27 +28,27 @@ use crate::{
 
 /// Where a list of attributes stands.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Place {
+enum ListPlace {
     Param,
     Return,
     Function,
     Group,
 }
 
-impl Place {
+impl ListPlace {
     const fn positions(self) -> Positions {
         match self {
-            Place::Param => Positions::PARAM,
-            Place::Return => Positions::RETURN,
-            Place::Function | Place::Group => Positions::FUNCTION,
+            ListPlace::Param => Positions::PARAM,
+            ListPlace::Return => Positions::RETURN,
+            ListPlace::Function | ListPlace::Group => Positions::FUNCTION,
         }
     }
 
     const fn text(self) -> &'static str {
         match self {
-            Place::Param => "a parameter",
-            Place::Return => "a return value",
-            Place::Function | Place::Group => "a function",
+            ListPlace::Param => "a parameter",
+            ListPlace::Return => "a return value",
+            ListPlace::Function | ListPlace::Group => "a function",
         }
     }
 }
@@ -82,16 +82,16 @@ impl<'a> Parser<'a> {
     /// Attributes of a parameter or argument.
     #[inline]
     pub(crate) fn parse_param_attrs(&mut self) -> PResult<AttrSet> {
-        self.parse_value_attrs(Place::Param)
+        self.parse_value_attrs(ListPlace::Param)
     }
 
     /// Attributes of a result.
     #[inline]
     pub(crate) fn parse_return_attrs(&mut self) -> PResult<AttrSet> {
-        self.parse_value_attrs(Place::Return)
+        self.parse_value_attrs(ListPlace::Return)
     }
 
-    fn parse_value_attrs(&mut self, place: Place) -> PResult<AttrSet> {
+    fn parse_value_attrs(&mut self, place: ListPlace) -> PResult<AttrSet> {
         let mut set = AttrSet::EMPTY;
         let mut builder: Option<AttrSetBuilder> = None;
         loop {
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         }
         let builder = match self.kind() {
             TokenKind::Word | TokenKind::String => {
-                self.parse_fn_attr_list(Place::Function, &mut attrs)?
+                self.parse_fn_attr_list(ListPlace::Function, &mut attrs)?
             }
             _ => AttrSetBuilder::new(),
         };
@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
         self.expect(TokenKind::Equal)?;
         let open = self.expect(TokenKind::LBrace)?.span();
         let mut attrs = FnAttrs { set: AttrSet::EMPTY, groups: SmallVec::new(), align: None };
-        let builder = self.parse_fn_attr_list(Place::Group, &mut attrs)?;
+        let builder = self.parse_fn_attr_list(ListPlace::Group, &mut attrs)?;
         if !self.at(TokenKind::RBrace) {
             return Err(self
                 .unexpected("a function attribute or `}`")
@@ -202,12 +202,16 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn parse_fn_attr_list(&mut self, place: Place, attrs: &mut FnAttrs) -> PResult<AttrSetBuilder> {
+    fn parse_fn_attr_list(
+        &mut self,
+        place: ListPlace,
+        attrs: &mut FnAttrs,
+    ) -> PResult<AttrSetBuilder> {
         let mut builder = AttrSetBuilder::new();
         let mut legacy: Option<MemoryEffects> = None;
         loop {
             let attribute = match self.kind() {
-                TokenKind::AttrGroup if place == Place::Group => {
+                TokenKind::AttrGroup if place == ListPlace::Group => {
                     return Err(
                         self.error(self.span(), "an attribute group cannot refer to another group")
                     );
@@ -218,7 +222,7 @@ impl<'a> Parser<'a> {
                 }
                 TokenKind::String => self.parse_text_attr()?,
                 TokenKind::Word => match self.attr_word(place) {
-                    Some(AttrWord::Kind(AttrKind::Align)) if place == Place::Function => {
+                    Some(AttrWord::Kind(AttrKind::Align)) if place == ListPlace::Function => {
                         attrs.align = Some(self.parse_align()?);
                         continue;
                     }
@@ -303,23 +307,23 @@ impl<'a> Parser<'a> {
     }
 
     /// What the current word is as an attribute.
-    fn attr_word(&self, place: Place) -> Option<AttrWord> {
+    fn attr_word(&self, place: ListPlace) -> Option<AttrWord> {
         let word = self.text(self.token);
         match place {
-            Place::Function | Place::Group => {
+            ListPlace::Function | ListPlace::Group => {
                 if let Some(effects) = legacy_memory(word) {
                     return Some(AttrWord::Memory(effects));
                 }
             }
-            Place::Param if word == b"nocapture" => return Some(AttrWord::NoCapture),
-            Place::Param | Place::Return => {}
+            ListPlace::Param if word == b"nocapture" => return Some(AttrWord::NoCapture),
+            ListPlace::Param | ListPlace::Return => {}
         }
         AttrKind::from_text(word).map(AttrWord::Kind)
     }
 
-    fn check_position(&self, kind: AttrKind, place: Place) -> PResult<()> {
+    fn check_position(&self, kind: AttrKind, place: ListPlace) -> PResult<()> {
         // A group may give an alignment to the functions that name it.
-        let is_group_align = place == Place::Group && kind == AttrKind::Align;
+        let is_group_align = place == ListPlace::Group && kind == AttrKind::Align;
         if kind.positions().contains(place.positions()) || is_group_align {
             return Ok(());
         }
@@ -338,7 +342,7 @@ impl<'a> Parser<'a> {
     }
 
     /// An attribute with a keyword, at the keyword. None when it says nothing.
-    fn parse_attr(&mut self, kind: AttrKind, place: Place) -> PResult<Option<Attribute>> {
+    fn parse_attr(&mut self, kind: AttrKind, place: ListPlace) -> PResult<Option<Attribute>> {
         self.check_position(kind, place)?;
         match kind.payload() {
             Payload::None => {
@@ -361,9 +365,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn parse_int_attr(&mut self, kind: AttrKind, place: Place) -> PResult<Option<u64>> {
+    fn parse_int_attr(&mut self, kind: AttrKind, place: ListPlace) -> PResult<Option<u64>> {
         match kind {
-            AttrKind::Align | AttrKind::StackAlign if place == Place::Group => {
+            AttrKind::Align | AttrKind::StackAlign if place == ListPlace::Group => {
                 self.bump();
                 self.expect(TokenKind::Equal)?;
                 return self.parse_power_of_two().map(Some);

@@ -8,7 +8,7 @@ use phalanx_ir::{Context, Module, Symbol, Type, Value};
 
 use super::keyword::Keyword;
 use super::parsed::Parsed;
-use super::state::attributes::{self, FnAttrs, Place};
+use super::state::attributes::{self, FnAttrs, GroupPlace};
 use super::state::{constants, function, globals, locals, metadata, types, uses};
 use crate::{
     error::{PResult, ParseError, Span},
@@ -52,7 +52,7 @@ pub(crate) struct Parser<'a> {
     /// Types of the operands of the current `getelementptr`.
     pub(super) gep_types: Vec<Type>,
     /// Functions and calls with attributes that name groups.
-    pub(super) waiting_attributes: Vec<(usize, Place, FnAttrs)>,
+    pub(super) waiting_attributes: Vec<(usize, GroupPlace, FnAttrs)>,
     /// Attribute groups.
     pub(super) attributes: attributes::AttributeState,
     /// Metadata nodes by number.

@@ -7,7 +7,7 @@ use phalanx_ir::{
 };
 
 use super::state::{
-    attributes::{FnAttrs, Place},
+    attributes::{FnAttrs, GroupPlace},
     locals::PLACEHOLDERS,
 };
 use super::{Parser, header::Param, keyword::Keyword};
@@ -229,7 +229,7 @@ impl Parser<'_> {
     /// Remembers attributes of a call that name groups.
     pub(crate) fn wait_for_call_groups(&mut self, call: u32, attributes: FnAttrs) {
         if !attributes.groups.is_empty() {
-            self.waiting_attributes.push((self.func.index, Place::Call(call), attributes));
+            self.waiting_attributes.push((self.func.index, GroupPlace::Call(call), attributes));
         }
     }
 }

@@ -9,7 +9,7 @@ use phalanx_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::state::attributes::{HeaderAttrs, Place};
+use super::state::attributes::{GroupPlace, HeaderAttrs};
 use super::{Parser, checks::is_first_class, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
@@ -109,7 +109,7 @@ impl Parser<'_> {
         let attribute_list = self.context.attr_list(&list);
         let attribute_align = attributes.align;
         if attributes.set != AttrSet::EMPTY || !attributes.groups.is_empty() {
-            self.waiting_attributes.push((index, Place::Header, attributes));
+            self.waiting_attributes.push((index, GroupPlace::Header, attributes));
         }
         let header = FunctionHeader {
             name: defined_name,
@@ -279,7 +279,7 @@ impl Parser<'_> {
         for (function, place, attributes) in std::mem::take(&mut self.waiting_attributes) {
             let groups = attributes.groups.clone();
             match place {
-                Place::Header => {
+                GroupPlace::Header => {
                     let before = self.module.functions[function].header.attributes;
                     let (list, found) = match headers.get(&(before, groups.clone())) {
                         Some(known) => *known,
@@ -295,7 +295,7 @@ impl Parser<'_> {
                     header.align = found.align.or(header.align);
                     header.section = found.section.or(header.section);
                 }
-                Place::Call(at) => {
+                GroupPlace::Call(at) => {
                     let before =
                         self.module.functions[function].body.call_infos()[at as usize].attributes;
                     let list = match calls.get(&(before, groups.clone())) {

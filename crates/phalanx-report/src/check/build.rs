@@ -37,20 +37,20 @@ use crate::{
 const LINKS: usize = 6;
 
 /// What a comparison of two versions reports about an instruction.
-pub(super) struct Told {
+pub(super) struct Reported {
     pub(super) rule: Rule,
     pub(super) level: Level,
     pub(super) inst: InstId,
     pub(super) message: String,
     pub(super) label: String,
-    pub(super) reasons: Vec<ToldReason>,
+    pub(super) reasons: Vec<ReportedReason>,
     /// A branch that decides whether the operation is executed, and the sources that it depends on.
     pub(super) branch: Option<(Node, SourceSet)>,
     pub(super) help: Vec<String>,
 }
 
 /// A reason of such a report, with its instruction in the same function, if it has one.
-pub(super) struct ToldReason {
+pub(super) struct ReportedReason {
     pub(super) kind: &'static str,
     pub(super) message: String,
     pub(super) inst: Option<InstId>,
@@ -126,9 +126,9 @@ impl<'a> Checker<'a> {
     }
 
     /// The diagnostic of a comparison's report.
-    pub(super) fn told(&self, told: Told) -> Diagnostic {
+    pub(super) fn told(&self, told: Reported) -> Diagnostic {
         let mut location = self.location(told.inst);
-        let reason = |reason: ToldReason| Reason {
+        let reason = |reason: ReportedReason| Reason {
             kind: reason.kind,
             message: reason.message,
             location: reason.inst.map(|inst| self.location(inst)).unwrap_or_default(),

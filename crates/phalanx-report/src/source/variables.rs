@@ -40,8 +40,10 @@ impl Variables {
         for (before, record) in &view.extras.debug_records {
             let Some((place, name)) = said(db, input, record) else { continue };
             match place {
-                Kept::Here(value) => recorded.entry(*before).or_default().push((value, name)),
-                Kept::In(slot) => {
+                VariablePlace::Here(value) => {
+                    recorded.entry(*before).or_default().push((value, name))
+                }
+                VariablePlace::In(slot) => {
                     found.slots.entry(behind_casts(db, input, slot)).or_insert(name);
                 }
             }
@@ -108,13 +110,17 @@ const SWAP: i128 = 0x16;
 const XDEREF: i128 = 0x18;
 
 /// Where a variable is.
-enum Kept {
+enum VariablePlace {
     Here(Value),
     In(Value),
 }
 
 /// The variable that a record describes.
-fn said(db: &Database, input: FunctionInput, record: &DebugRecord) -> Option<(Kept, String)> {
+fn said(
+    db: &Database,
+    input: FunctionInput,
+    record: &DebugRecord,
+) -> Option<(VariablePlace, String)> {
     let module = input.module(db);
     let metadata = &module.shell(db).metadata;
     let (values, expression, variable, is_slot) = match record {
@@ -129,7 +135,7 @@ fn said(db: &Database, input: FunctionInput, record: &DebugRecord) -> Option<(Ke
     };
     let &[value] = values else { return None };
     let name = metadata.field(variable, Field::Name).and_then(MetadataValue::as_string)?;
-    let kept = if is_slot { Kept::In(value) } else { Kept::Here(value) };
+    let kept = if is_slot { VariablePlace::In(value) } else { VariablePlace::Here(value) };
     // Operations for the address space of a slot; they stay when the slot becomes a value.
     let operations: Vec<_> =
         metadata.values(expression).map(|value| value.as_int(module.context(db))).collect();

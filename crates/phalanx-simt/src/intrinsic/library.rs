@@ -12,7 +12,7 @@ use phalanx_ir::{
     inst::{Ordering, RmwOp},
 };
 
-use super::{Along, Intrinsic, Place, Pure, Reduce, Unary};
+use super::{Along, Coordinate, Intrinsic, Pure, Reduce, Unary};
 use crate::{
     collective::Collective,
     library_memory::operations::{Access, Atomic, Copy, Order, Rounding, Vector},
@@ -35,7 +35,7 @@ impl Intrinsic {
     pub(crate) fn of_library(base: &str, called: &str) -> Option<Intrinsic> {
         use Intrinsic as I;
         if let Some(place) = place(base) {
-            return Some(I::Place(place));
+            return Some(I::Coordinate(place));
         }
         let kind = kind(base, called);
         if let Some(access) = vector(base).or_else(|| atomic(base, kind)) {
@@ -202,11 +202,11 @@ fn sub_group(base: &str, kind: Option<Kind>) -> Option<Intrinsic> {
         "ballot_exclusive_scan" => return of_ballot(OfBallot::Exclusive),
         "ballot_find_lsb" => return of_ballot(OfBallot::First),
         "ballot_find_msb" => return of_ballot(OfBallot::Last),
-        "eq_mask" => return lanes(Place::LanesEqual),
-        "lt_mask" => return lanes(Place::LanesBelow),
-        "le_mask" => return lanes(Place::LanesUpTo),
-        "gt_mask" => return lanes(Place::LanesAbove),
-        "ge_mask" => return lanes(Place::LanesFrom),
+        "eq_mask" => return lanes(Coordinate::LanesEqual),
+        "lt_mask" => return lanes(Coordinate::LanesBelow),
+        "le_mask" => return lanes(Coordinate::LanesUpTo),
+        "gt_mask" => return lanes(Coordinate::LanesAbove),
+        "ge_mask" => return lanes(Coordinate::LanesFrom),
         _ => {
             let over = [
                 ("reduce_", Over::All),
@@ -296,7 +296,7 @@ fn combination(op: &str, kind: Option<Kind>) -> Option<Reduce> {
     }
 }
 
-fn place(base: &str) -> Option<Place> {
+fn place(base: &str) -> Option<Coordinate> {
     let name = base.strip_prefix("__ockl_").unwrap_or(base);
     let along = match name {
         "get_local_id" | "__spirv_BuiltInLocalInvocationId" => Along::Thread,
@@ -311,24 +311,26 @@ fn place(base: &str) -> Option<Place> {
         "get_global_offset" | "__spirv_BuiltInGlobalOffset" => Along::Offset,
         _ => {
             return Some(match name {
-                "get_work_dim" | "__spirv_BuiltInWorkDim" => Place::Dimensions,
-                "get_local_linear_id" | "__spirv_BuiltInLocalInvocationIndex" => Place::Linear,
-                "get_global_linear_id" | "__spirv_BuiltInGlobalLinearId" => Place::GlobalLinear,
+                "get_work_dim" | "__spirv_BuiltInWorkDim" => Coordinate::Dimensions,
+                "get_local_linear_id" | "__spirv_BuiltInLocalInvocationIndex" => Coordinate::Linear,
+                "get_global_linear_id" | "__spirv_BuiltInGlobalLinearId" => {
+                    Coordinate::GlobalLinear
+                }
                 "get_sub_group_local_id"
                 | "lane_u32"
-                | "__spirv_BuiltInSubgroupLocalInvocationId" => Place::Lane,
-                "get_sub_group_id" | "__spirv_BuiltInSubgroupId" => Place::Wave,
-                "get_max_sub_group_size" | "__spirv_BuiltInSubgroupMaxSize" => Place::WaveSize,
+                | "__spirv_BuiltInSubgroupLocalInvocationId" => Coordinate::Lane,
+                "get_sub_group_id" | "__spirv_BuiltInSubgroupId" => Coordinate::Wave,
+                "get_max_sub_group_size" | "__spirv_BuiltInSubgroupMaxSize" => Coordinate::WaveSize,
                 "get_num_sub_groups"
                 | "get_enqueued_num_sub_groups"
                 | "__spirv_BuiltInNumSubgroups"
-                | "__spirv_BuiltInNumEnqueuedSubgroups" => Place::WaveCount,
-                "get_sub_group_size" | "__spirv_BuiltInSubgroupSize" => Place::WaveThreads,
+                | "__spirv_BuiltInNumEnqueuedSubgroups" => Coordinate::WaveCount,
+                "get_sub_group_size" | "__spirv_BuiltInSubgroupSize" => Coordinate::WaveThreads,
                 _ => return None,
             });
         }
     };
-    Some(Place::Along(along))
+    Some(Coordinate::Along(along))
 }
 
 fn kind(base: &str, called: &str) -> Option<Kind> {

@@ -3,7 +3,7 @@
 //! One function for the names that all targets share and one per target. A call of an unlisted name
 //! is a fault that says so.
 
-use super::{Barrier, Gives, Intrinsic, Lanes, Place, Pure, Reduce, Token, Unary};
+use super::{Barrier, Coordinate, Gives, Intrinsic, Lanes, Pure, Reduce, Token, Unary};
 use crate::{
     collective::Collective,
     reach::Reach,
@@ -196,30 +196,30 @@ fn split(extent: Extent, half: Half) -> Intrinsic {
 fn amdgcn(name: &str) -> Option<Intrinsic> {
     use Intrinsic as I;
     if let Some(d) = name.strip_prefix("workitem.id.") {
-        return Some(I::Place(Place::Thread(dimension(d)?)));
+        return Some(I::Coordinate(Coordinate::Thread(dimension(d)?)));
     }
     if let Some(d) = name.strip_prefix("workgroup.id.") {
-        return Some(I::Place(Place::Block(dimension(d)?)));
+        return Some(I::Coordinate(Coordinate::Block(dimension(d)?)));
     }
     if let Some(of_cluster) = name.strip_prefix("cluster.") {
         let (base, last) = of_cluster.rsplit_once('.')?;
-        return Some(I::Place(match (base, dimension(last)) {
-            ("id", Some(d)) => Place::Cluster(d),
-            ("workgroup.id", Some(d)) => Place::InCluster(d),
-            ("workgroup.max.id", Some(d)) => Place::ClusterSize(d, 1),
-            ("workgroup.max.flat", None) if last == "id" => Place::ClusterBlocks(1),
-            ("workgroup.flat", None) if last == "id" => Place::ClusterRank,
+        return Some(I::Coordinate(match (base, dimension(last)) {
+            ("id", Some(d)) => Coordinate::Cluster(d),
+            ("workgroup.id", Some(d)) => Coordinate::InCluster(d),
+            ("workgroup.max.id", Some(d)) => Coordinate::ClusterSize(d, 1),
+            ("workgroup.max.flat", None) if last == "id" => Coordinate::ClusterBlocks(1),
+            ("workgroup.flat", None) if last == "id" => Coordinate::ClusterRank,
             _ => return None,
         }));
     }
     let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
     Some(match without_types(name) {
-        "dispatch.ptr" => I::Place(Place::DispatchPacket),
-        "implicitarg.ptr" => I::Place(Place::ImplicitArguments),
-        "mbcnt.lo" => I::Place(Place::CountLow),
-        "mbcnt.hi" => I::Place(Place::CountHigh),
-        "wavefrontsize" => I::Place(Place::WaveSize),
-        "wave.id" => I::Place(Place::Wave),
+        "dispatch.ptr" => I::Coordinate(Coordinate::DispatchPacket),
+        "implicitarg.ptr" => I::Coordinate(Coordinate::ImplicitArguments),
+        "mbcnt.lo" => I::Coordinate(Coordinate::CountLow),
+        "mbcnt.hi" => I::Coordinate(Coordinate::CountHigh),
+        "wavefrontsize" => I::Coordinate(Coordinate::WaveSize),
+        "wave.id" => I::Coordinate(Coordinate::Wave),
         "is.shared" => I::IsShared,
         "is.private" => I::IsPrivate,
         "s.memtime" | "s.memrealtime" | "s.getreg" => I::Clock,
@@ -276,36 +276,36 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
     if let Some(register) = name.strip_prefix("read.ptx.sreg.") {
         let (base, last) = register.rsplit_once('.').unwrap_or((register, ""));
         let place = match (base, dimension(last)) {
-            ("tid", Some(d)) => Place::Thread(d),
-            ("ctaid", Some(d)) => Place::Block(d),
-            ("ntid", Some(d)) => Place::BlockSize(d),
-            ("nctaid", Some(d)) => Place::GridSize(d),
-            ("clusterid", Some(d)) => Place::Cluster(d),
-            ("nclusterid", Some(d)) => Place::ClusterCount(d),
-            ("cluster.ctaid", Some(d)) => Place::InCluster(d),
-            ("cluster.nctaid", Some(d)) => Place::ClusterSize(d, 0),
+            ("tid", Some(d)) => Coordinate::Thread(d),
+            ("ctaid", Some(d)) => Coordinate::Block(d),
+            ("ntid", Some(d)) => Coordinate::BlockSize(d),
+            ("nctaid", Some(d)) => Coordinate::GridSize(d),
+            ("clusterid", Some(d)) => Coordinate::Cluster(d),
+            ("nclusterid", Some(d)) => Coordinate::ClusterCount(d),
+            ("cluster.ctaid", Some(d)) => Coordinate::InCluster(d),
+            ("cluster.nctaid", Some(d)) => Coordinate::ClusterSize(d, 0),
             ("lanemask", None) => match last {
-                "eq" => Place::LanesEqual,
-                "lt" => Place::LanesBelow,
-                "le" => Place::LanesUpTo,
-                "gt" => Place::LanesAbove,
-                "ge" => Place::LanesFrom,
+                "eq" => Coordinate::LanesEqual,
+                "lt" => Coordinate::LanesBelow,
+                "le" => Coordinate::LanesUpTo,
+                "gt" => Coordinate::LanesAbove,
+                "ge" => Coordinate::LanesFrom,
                 _ => return None,
             },
             _ => match register {
-                "laneid" => Place::Lane,
-                "warpid" => Place::Wave,
-                "warpsize" => Place::WaveSize,
-                "nwarpid" => Place::WaveCount,
-                "cluster.ctarank" => Place::ClusterRank,
-                "cluster.nctarank" => Place::ClusterBlocks(0),
+                "laneid" => Coordinate::Lane,
+                "warpid" => Coordinate::Wave,
+                "warpsize" => Coordinate::WaveSize,
+                "nwarpid" => Coordinate::WaveCount,
+                "cluster.ctarank" => Coordinate::ClusterRank,
+                "cluster.nctarank" => Coordinate::ClusterBlocks(0),
                 "clock" | "clock64" | "globaltimer" | "globaltimer.lo" => return Some(I::Clock),
                 "smid" | "gridid" => return Some(I::Number(0)),
                 "nsmid" => return Some(I::Number(1)),
                 _ => return None,
             },
         };
-        return Some(I::Place(place));
+        return Some(I::Coordinate(place));
     }
     if let Some(rest) = name.strip_prefix("shfl.sync.") {
         let (mode, kind) = rest.split_once('.')?;

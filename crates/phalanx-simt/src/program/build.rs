@@ -17,7 +17,7 @@ use crate::{
     unknown::State,
 };
 
-use super::{BuiltIn, CODE, Callee, Code, Program};
+use super::{BuiltIn, CODE, Callee, Program, ReadyFunction};
 
 impl<'m> Program<'m> {
     /// Prepares a module for execution. O(module).
@@ -155,7 +155,7 @@ impl<'m> Program<'m> {
         Ok(())
     }
 
-    pub(super) fn prepare(&self, function: &'m Function) -> Code<'m> {
+    pub(super) fn prepare(&self, function: &'m Function) -> ReadyFunction<'m> {
         let cfg = function.flow.cfg();
         let cycles = cfg.as_ref().map(Cycles::new);
         let mut callees = FxHashMap::default();
@@ -184,6 +184,6 @@ impl<'m> Program<'m> {
                 }
             }
         }
-        Code { function, cfg, cycles, callees, given, is_controlled }
+        ReadyFunction { function, cfg, cycles, callees, given, is_controlled }
     }
 }

@@ -96,16 +96,16 @@ impl Flow {
 }
 
 /// How the program keeps its variables.
-enum Kept {
+enum VariablePlace {
     Variables(Vec<Variable>),
     Slots(Vec<Value>),
 }
 
-impl Kept {
+impl VariablePlace {
     fn read(&self, f: &mut FunctionBuilder<'_>, which: usize) -> Result<Value, BuildError> {
         match self {
-            Kept::Variables(variables) => f.use_var(variables[which]),
-            Kept::Slots(slots) => f.load(Type::I32, slots[which]),
+            VariablePlace::Variables(variables) => f.use_var(variables[which]),
+            VariablePlace::Slots(slots) => f.load(Type::I32, slots[which]),
         }
     }
 
@@ -116,8 +116,8 @@ impl Kept {
         value: Value,
     ) -> Result<(), BuildError> {
         match self {
-            Kept::Variables(variables) => f.def_var(variables[which], value),
-            Kept::Slots(slots) => f.store(value, slots[which]).map(drop),
+            VariablePlace::Variables(variables) => f.def_var(variables[which], value),
+            VariablePlace::Slots(slots) => f.store(value, slots[which]).map(drop),
         }
     }
 }
@@ -141,10 +141,12 @@ fn build(flow: &Flow, in_slots: bool, choices: &mut Choices) -> Result<Module, B
     let done = f.block("done");
     f.switch_to(entry);
     let kept = match in_slots {
-        true => {
-            Kept::Slots((0..=VARIABLES).map(|_| f.alloca(Type::I32, 5)).collect::<Result<_, _>>()?)
-        }
-        false => Kept::Variables((0..=VARIABLES).map(|_| f.declare_var(Type::I32, "v")).collect()),
+        true => VariablePlace::Slots(
+            (0..=VARIABLES).map(|_| f.alloca(Type::I32, 5)).collect::<Result<_, _>>()?,
+        ),
+        false => VariablePlace::Variables(
+            (0..=VARIABLES).map(|_| f.declare_var(Type::I32, "v")).collect(),
+        ),
     };
     for which in 0..VARIABLES {
         let first = f.add(n, context.const_i32(which as i32))?;

@@ -99,7 +99,7 @@ pub struct Uniformity {
 
 /// The place of a definition.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Place {
+pub enum DefinitionPlace {
     /// An argument of the function.
     Argument(String),
     /// An instruction that is no terminator: number of the block and position in it.
@@ -112,7 +112,7 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueDifference {
     /// Its place.
-    pub place: Place,
+    pub place: DefinitionPlace,
     /// The name of its block; empty for an argument.
     pub block: String,
     /// As printed.
@@ -128,7 +128,7 @@ impl fmt::Display for ValueDifference {
         let (left, right) = (word(self.left_divergent), word(!self.left_divergent));
         let text = self.text.lines().next().unwrap_or_default();
         match self.place {
-            Place::Argument(_) => write!(f, "argument `{text}`")?,
+            DefinitionPlace::Argument(_) => write!(f, "argument `{text}`")?,
             _ => write!(f, "block {}: `{text}`", self.block)?,
         }
         write!(f, " is {left} on the left, {right} on the right")
@@ -307,7 +307,7 @@ pub fn compare(left: &Uniformity, right: &Uniformity) -> Comparison {
     };
     for argument in left.arguments.symmetric_difference(&right.arguments) {
         out.values.push(ValueDifference {
-            place: Place::Argument(argument.clone()),
+            place: DefinitionPlace::Argument(argument.clone()),
             block: String::new(),
             text: argument.clone(),
             left_divergent: left.arguments.contains(argument),
@@ -372,8 +372,8 @@ fn compare_blocks(left: &[Block], right: &[Block], out: &mut Comparison) {
                 }
                 if x.divergent != y.divergent {
                     let place = match kind {
-                        "definitions" => Place::Definition(number, index),
-                        _ => Place::Terminator(number),
+                        "definitions" => DefinitionPlace::Definition(number, index),
+                        _ => DefinitionPlace::Terminator(number),
                     };
                     out.values.push(ValueDifference {
                         place,
@@ -390,13 +390,15 @@ fn compare_blocks(left: &[Block], right: &[Block], out: &mut Comparison) {
 impl Uniformity {
     /// Whether the definition at this place is marked divergent.
     #[must_use]
-    pub fn is_divergent(&self, place: &Place) -> bool {
+    pub fn is_divergent(&self, place: &DefinitionPlace) -> bool {
         let item = match *place {
-            Place::Argument(ref argument) => return self.arguments.contains(argument),
-            Place::Definition(block, index) => {
+            DefinitionPlace::Argument(ref argument) => return self.arguments.contains(argument),
+            DefinitionPlace::Definition(block, index) => {
                 self.blocks.get(block).and_then(|block| block.definitions.get(index))
             }
-            Place::Terminator(block) => self.blocks.get(block).and_then(|b| b.terminators.first()),
+            DefinitionPlace::Terminator(block) => {
+                self.blocks.get(block).and_then(|b| b.terminators.first())
+            }
         };
         item.is_some_and(|item| item.divergent)
     }

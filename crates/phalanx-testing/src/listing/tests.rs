@@ -52,12 +52,12 @@ END BLOCK
 
 /// The texts of the places that were observed to differ.
 fn seen(listing: &Uniformity) -> BTreeSet<String> {
-    let text = |place: &Place| match *place {
-        Place::Argument(ref text) => text.clone(),
-        Place::Definition(block, position) => {
+    let text = |place: &DefinitionPlace| match *place {
+        DefinitionPlace::Argument(ref text) => text.clone(),
+        DefinitionPlace::Definition(block, position) => {
             listing.blocks[block].definitions[position].text.clone()
         }
-        Place::Terminator(block) => listing.blocks[block].terminators[0].text.clone(),
+        DefinitionPlace::Terminator(block) => listing.blocks[block].terminators[0].text.clone(),
     };
     let first_word = |text: String| text.split_whitespace().next().unwrap_or_default().to_owned();
     observe(listing, listing, Branches::Computed, 4, 200)
@@ -93,7 +93,7 @@ fn a_load_is_a_source_only_when_both_say_so() {
     let private = LOOP.replace("load i32, ptr addrspace(1) %p", "load i32, ptr addrspace(5) %p");
     let base = facts(&private.replace("               %u = ", "  DIVERGENT:   %u = "));
     let uniform = facts(&private);
-    let u = Place::Definition(0, 1);
+    let u = DefinitionPlace::Definition(0, 1);
     assert!(observe(&base, &base, Branches::Computed, 1, 200).expect("translatable").contains(&u));
     assert!(
         !observe(&base, &uniform, Branches::Computed, 1, 200).expect("translatable").contains(&u)
@@ -133,7 +133,7 @@ TERMINATORS
 END BLOCK
 ",
     );
-    let how = Place::Definition(2, 0);
+    let how = DefinitionPlace::Definition(2, 0);
     let seen = |branches| {
         observe(&listing, &listing, branches, 0, 200).expect("translatable").contains(&how)
     };
@@ -194,7 +194,7 @@ fn listings_of_random_programs_behave_like_the_programs() {
         let seen = observe(listing, listing, Branches::Computed, 0, 200).expect("translatable");
         for (index, block) in program.blocks.iter().enumerate() {
             for (position, (value, _)) in block.operations.iter().enumerate() {
-                let by_listing = seen.contains(&Place::Definition(index, position));
+                let by_listing = seen.contains(&DefinitionPlace::Definition(index, position));
                 let by_program = direct.values.contains(*value as usize);
                 compared += 1;
                 if by_listing != by_program {

@@ -31,7 +31,7 @@ use crate::{code::Code, pass::PassError};
 
 /// Where to insert a cast that serves one use.
 #[derive(Copy, Clone, Debug)]
-enum Place {
+enum CastPlace {
     Before(InstId),
     EndOf(BlockId),
 }
@@ -129,7 +129,7 @@ impl Rewriter<'_, '_, '_> {
             for (value, from) in incoming {
                 let made = match from_block.get(&from) {
                     Some(&made) => made,
-                    None => self.value_in(value, space, Place::EndOf(from))?,
+                    None => self.value_in(value, space, CastPlace::EndOf(from))?,
                 };
                 from_block.insert(from, made);
                 self.edit.add_phi_input(copy, made, from)?;
@@ -141,7 +141,7 @@ impl Rewriter<'_, '_, '_> {
     fn copy(&mut self, inst: InstId, space: u32) -> Result<Value, PassError> {
         let data = *self.edit.body().inst(inst);
         let operands: SmallVec<[Value; 8]> = self.edit.body().operands(inst).into();
-        let here = Place::Before(inst);
+        let here = CastPlace::Before(inst);
         let made = match data.opcode {
             Opcode::Select => {
                 let yes = self.value_in(operands[1], space, here)?;
@@ -165,7 +165,7 @@ impl Rewriter<'_, '_, '_> {
             _ => {
                 let code = Code::in_edit(self.edit);
                 let Some((new, mask)) = calls::mask_in(&code, self.plan, inst, space) else {
-                    return self.cast(inst.into(), space, Place::Before(inst));
+                    return self.cast(inst.into(), space, CastPlace::Before(inst));
                 };
                 let base = self.value_in(operands[0], space, here)?;
                 let call = self.call_spec(inst, &new, &[base, mask]);
@@ -228,16 +228,16 @@ impl Rewriter<'_, '_, '_> {
         Ok(())
     }
 
-    fn cast(&mut self, value: Value, space: u32, place: Place) -> Result<Value, PassError> {
+    fn cast(&mut self, value: Value, space: u32, place: CastPlace) -> Result<Value, PassError> {
         let ty = self.type_in(value, space)?;
         Ok(match place {
-            Place::Before(inst) => self.edit.before(inst).addrspacecast(value, ty)?,
-            Place::EndOf(block) => self.edit.at_end(block).addrspacecast(value, ty)?,
+            CastPlace::Before(inst) => self.edit.before(inst).addrspacecast(value, ty)?,
+            CastPlace::EndOf(block) => self.edit.at_end(block).addrspacecast(value, ty)?,
         })
     }
 
     /// The address in a space, for a use.
-    fn value_in(&mut self, value: Value, space: u32, place: Place) -> Result<Value, PassError> {
+    fn value_in(&mut self, value: Value, space: u32, place: CastPlace) -> Result<Value, PassError> {
         if self.type_in(value, space)? == self.edit.type_of(value).unwrap_or(Type::VOID) {
             return Ok(value);
         }
@@ -337,15 +337,15 @@ impl Rewriter<'_, '_, '_> {
     fn use_them(&mut self) -> Result<(), PassError> {
         for rewrite in &self.plan.accesses {
             let value = self.edit.body().operands(rewrite.user)[rewrite.index as usize];
-            let made = self.value_in(value, rewrite.space, Place::Before(rewrite.user))?;
+            let made = self.value_in(value, rewrite.space, CastPlace::Before(rewrite.user))?;
             self.edit.set_operand(rewrite.user, rewrite.index, made)?;
         }
         for &(inst, space) in &self.plan.comparisons {
             let data = *self.edit.body().inst(inst);
             let operands: [Value; 2] =
                 [self.edit.body().operands(inst)[0], self.edit.body().operands(inst)[1]];
-            let left = self.value_in(operands[0], space, Place::Before(inst))?;
-            let right = self.value_in(operands[1], space, Place::Before(inst))?;
+            let left = self.value_in(operands[0], space, CastPlace::Before(inst))?;
+            let right = self.value_in(operands[1], space, CastPlace::Before(inst))?;
             let mut cursor = self.edit.before(inst);
             cursor.flagged(data.flags);
             let new = cursor.icmp(data.int_predicate(), left, right)?;
@@ -361,7 +361,7 @@ impl Rewriter<'_, '_, '_> {
             for rewrite in rewrites {
                 let argument = arguments[rewrite.index as usize];
                 arguments[rewrite.index as usize] =
-                    self.value_in(argument, rewrite.space, Place::Before(*call))?;
+                    self.value_in(argument, rewrite.space, CastPlace::Before(*call))?;
             }
             let flags = self.edit.body().inst(*call).flags;
             let spec = self.call_spec(*call, &new, &arguments);

@@ -13,7 +13,7 @@ use crate::answers::Answers;
 use crate::{
     code::Code,
     convergent::Operation,
-    ends::{Ends, Place},
+    ends::{Ends, InstPlace},
     locations::Locations,
     pass::PassError,
 };
@@ -109,8 +109,8 @@ fn all_come(
         return false;
     };
     let place = match first_reader(code.body, inst, to) {
-        Some(reader) => Place::Before(reader),
-        None => Place::EndOf(to),
+        Some(reader) => InstPlace::Before(reader),
+        None => InstPlace::EndOf(to),
     };
     ends.all_come(code, (cfg, cycles), inst, place)
 }

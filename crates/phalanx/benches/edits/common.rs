@@ -110,7 +110,7 @@ pub(crate) fn every_fact(db: &Database, f: FunctionInput) {
 }
 
 /// An operand with values that could replace it: those further up in its block.
-pub(crate) struct Place {
+pub(crate) struct EditPlace {
     pub(crate) inst: InstId,
     pub(crate) index: u32,
     pub(crate) others: Vec<Value>,
@@ -125,7 +125,7 @@ pub(crate) fn places(
     session: &Session,
     function: FunctionId,
     is_wanted: fn(&InstData) -> bool,
-) -> Vec<Place> {
+) -> Vec<EditPlace> {
     let code = session.code(function);
     let mut found = Vec::new();
     for &block in code.flow.order() {
@@ -137,7 +137,7 @@ pub(crate) fn places(
             }
             if !above.is_empty() && data.opcode != Opcode::Phi {
                 let others = above[above.len().saturating_sub(6)..].to_vec();
-                found.push(Place { inst, index: 0, others });
+                found.push(EditPlace { inst, index: 0, others });
             }
             above.push(inst.into());
         }
@@ -192,7 +192,7 @@ pub(crate) fn each_edit(
 pub(crate) fn each_edit_of(
     session: &mut Session,
     function: FunctionId,
-    (places, rounds): (&[Place], usize),
+    (places, rounds): (&[EditPlace], usize),
     after: &mut dyn FnMut(&Database, FunctionInput, usize, Duration),
 ) {
     let mut rng = SmallRng::seed_from_u64(1);
@@ -219,7 +219,7 @@ pub(crate) const FIRST: usize = 10;
 pub(crate) fn after_edits(
     session: &mut Session,
     function: FunctionId,
-    places: &[Place],
+    places: &[EditPlace],
     ask: Ask,
 ) -> (Vec<Duration>, Vec<Duration>) {
     let (mut edits, mut times) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! Benches of edits in a module of many small functions.
 
-use super::common::{Place, is_sum, percentiles, places, us};
+use super::common::{EditPlace, is_sum, percentiles, places, us};
 use phalanx::db::queries;
 use phalanx::ir::{BuildError, Value};
 use phalanx::{FunctionId, Session};
@@ -109,14 +109,14 @@ fn edits_in_module(table: &str, text: &str, count: usize) {
 }
 
 /// Replaces an operand of a sum.
-fn change(session: &Session, function: FunctionId, rng: &mut SmallRng) -> (Place, Value) {
+fn change(session: &Session, function: FunctionId, rng: &mut SmallRng) -> (EditPlace, Value) {
     let body = session.code(function).body;
     let places = places(session, function, is_sum).into_iter();
-    let mut changes: Vec<(Place, Value)> = places
+    let mut changes: Vec<(EditPlace, Value)> = places
         .flat_map(|place| {
             let others = place.others.clone().into_iter();
             let others = others.filter(|other| body.operands(place.inst)[0] != *other);
-            let at = move |other| (Place { others: Vec::new(), ..place }, other);
+            let at = move |other| (EditPlace { others: Vec::new(), ..place }, other);
             others.map(at).collect::<Vec<_>>()
         })
         .collect();
@@ -124,7 +124,7 @@ fn change(session: &Session, function: FunctionId, rng: &mut SmallRng) -> (Place
     changes.swap_remove(at)
 }
 
-fn apply(session: &mut Session, function: FunctionId, (place, other): (Place, Value)) {
+fn apply(session: &mut Session, function: FunctionId, (place, other): (EditPlace, Value)) {
     let done: Result<(), BuildError> = session
         .edit(function, |edit| edit.verifying(false).set_operand(place.inst, place.index, other));
     done.expect("the value is there");

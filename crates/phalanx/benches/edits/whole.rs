@@ -5,13 +5,13 @@ use super::common::{
     opt, percentiles, places, read_named, scratch, text, us,
 };
 use crate::every_fact::FACTS;
+use phalanx::analysis::assumed_facts::AssumedFacts;
 use phalanx::analysis::divergence::{Flow, Rules, solve};
-use phalanx::analysis::follow::{Follower, Sources, Stamp, Subject};
-use phalanx::analysis::granted::Granted;
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
-use phalanx::analysis::lower::{Code, Library, Surroundings};
+use phalanx::analysis::lower::{Code, Environment, Library};
 use phalanx::analysis::summary::NoCallFacts;
+use phalanx::analysis::update::{DivergenceUpdater, Sources, Stamp, Subject};
 use phalanx::analysis::{code::TypeLayout, memory::PrivateMemory};
 use phalanx::db::{Database, TargetOverrides, queries};
 use phalanx::graph::sync::SyncDependence;
@@ -160,7 +160,7 @@ pub(crate) fn overhead(size: usize) {
             let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
             let cycles = Cycles::new(&cfg);
             let sync = SyncDependence::new(&cfg, &dom, &cycles);
-            let around = Surroundings {
+            let env = Environment {
                 target: &target,
                 layout: &layout,
                 launch: &launch,
@@ -176,18 +176,18 @@ pub(crate) fn overhead(size: usize) {
             let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
             let (divergence, kept) = match function.body.id_count() < 1024 {
                 true => {
-                    let memory = PrivateMemory::through_calls(code, around, &cfg, &dom);
-                    let table = lower::full_with(code, around, &memory, 0);
+                    let memory = PrivateMemory::through_calls(code, env, &cfg, &dom);
+                    let table = lower::full_with(code, env, &memory, 0);
                     (Arc::new(solve(flow, &table, Rules::Precise)), None)
                 }
                 // These tables are kept, as in the database.
                 false => {
-                    let granted = Granted::nothing();
-                    let stamp = Stamp { position: 0, flow: 0, around: 0 };
-                    let subject = Subject { code, around, flow, stamp, granted, private: None };
-                    let mut follower = Follower::new(Sources::Full);
+                    let assumed_facts = AssumedFacts::nothing();
+                    let stamp = Stamp { position: 0, flow: 0, env: 0 };
+                    let subject = Subject { code, env, flow, stamp, assumed_facts, private: None };
+                    let mut updater = DivergenceUpdater::new(Sources::Full);
                     let never = || unreachable!("a new follower keeps tables");
-                    (follower.answer(subject, |_| None, never).0, Some(follower))
+                    (updater.answer(subject, |_| None, never).0, Some(updater))
                 }
             };
             (cfg, dom, postdom, cycles, sync, divergence, kept)

@@ -12,7 +12,7 @@ use phalanx::{
     prelude::*,
     report::check::{Checker, LinedText, SourceFile, Sources},
     simt::{
-        FaultKind, Functions, Launch, Program, Silent, Value as Held, launch::Arg, run,
+        FaultKind, Functions, Launch, Program, Silent, Value as PartCell, launch::Arg, run,
         thread::Coordinates,
     },
     target::library::Extension,
@@ -176,8 +176,8 @@ fn a_barrier_of_the_driver_is_checked_and_kept_together() {
 /// The machine, as the driver executes it.
 struct Toy;
 impl Functions for Toy {
-    fn call(&self, name: &str, at: &Coordinates, _: &[Held]) -> Result<Held, FaultKind> {
-        Ok(Held::Bits(match name {
+    fn call(&self, name: &str, at: &Coordinates, _: &[PartCell]) -> Result<PartCell, FaultKind> {
+        Ok(PartCell::Bits(match name {
             "toy_thread" => at.thread[0].into(),
             "toy_group" => at.block[0].into(),
             _ => return Err(FaultKind::Unsupported(name.into())),
@@ -187,11 +187,11 @@ impl Functions for Toy {
     fn call_together(
         &self,
         name: &str,
-        threads: &[(Coordinates, &[Held])],
-    ) -> Result<Vec<Held>, FaultKind> {
+        threads: &[(Coordinates, &[PartCell])],
+    ) -> Result<Vec<PartCell>, FaultKind> {
         assert_eq!(name, "toy_max");
         let largest = threads.iter().filter_map(|(_, arguments)| arguments[0].bits()).max();
-        Ok(vec![largest.map_or(Held::Poison, Held::Bits); threads.len()])
+        Ok(vec![largest.map_or(PartCell::Poison, PartCell::Bits); threads.len()])
     }
 }
 

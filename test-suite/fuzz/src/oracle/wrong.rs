@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use phalanx::{
     analysis::{
         divergence::{Divergence, Rules, solve},
-        lower::{self, Code, OmittedPart, OmittedRead, Surroundings},
+        lower::{self, Code, Environment, OmittedPart, OmittedRead},
         memory::PrivateMemory,
         summary::{
             CallFacts, Dependence, Input, NoCallFacts, Outcome, Summary, Through,
@@ -102,7 +102,7 @@ impl CallFacts for WrongFacts<'_> {
             summary = with_code(self.db, input, self, |code, around| {
                 // One level deep: facts about further callees are correct.
                 let right = Right { db: self.db, function: input };
-                let around = Surroundings { calls: &right, ..around };
+                let around = Environment { calls: &right, ..around };
                 summarize_without_parting(code, around, flow, postdom)
             });
         }
@@ -147,7 +147,7 @@ pub(crate) fn with_code<R>(
     db: &Database,
     function: FunctionInput,
     calls: &dyn CallFacts,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+    run: impl FnOnce(Code<'_>, Environment<'_>) -> R,
 ) -> R {
     let module = function.module(db);
     let code = Code {
@@ -158,7 +158,7 @@ pub(crate) fn with_code<R>(
         library: queries::library(db, module),
     };
     let target = queries::target(db, module);
-    let around = Surroundings {
+    let around = Environment {
         target,
         layout: queries::type_layout(db, module),
         launch: queries::launch_facts(db, function),
@@ -188,7 +188,7 @@ pub(super) fn divergence(
         launch = queries::launch_facts(db, kernel);
     }
     let table = with_code(db, function, &facts, |code, around| {
-        let around = Surroundings { launch, ..around };
+        let around = Environment { launch, ..around };
         let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     });

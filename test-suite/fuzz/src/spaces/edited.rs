@@ -148,16 +148,16 @@ fn is_left(
     let Some(changes) = body.journal().since(position).filter(|changes| !changes.flow) else {
         return false;
     };
-    let is_concerned = with_code(db, function, &Right { db, function }, |code, around| {
-        before.concerns_objects(code, around, &changes.insts)
+    let is_affected = with_code(db, function, &Right { db, function }, |code, around| {
+        before.objects_depend_on(code, around, &changes.insts)
     });
     let is_same = (before.slots(), before.touches(), before.ssa(), before.events())
         == (now.slots(), now.touches(), now.ssa(), now.events());
     let touches = |inst: &phalanx::ir::InstId| !before.of(*inst).is_empty();
-    assert!(is_concerned || is_same, "{:?}", changes.insts);
-    tally.left += u64::from(!is_concerned && changes.insts.iter().any(touches));
+    assert!(is_affected || is_same, "{:?}", changes.insts);
+    tally.left += u64::from(!is_affected && changes.insts.iter().any(touches));
     tally.other += u64::from(!is_same);
-    !is_concerned
+    !is_affected
 }
 
 fn ask(session: &Session, function: FunctionId) {

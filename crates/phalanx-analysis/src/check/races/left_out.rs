@@ -28,7 +28,7 @@ use phalanx_target::{AddressSpace, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    objects::{Access, Place},
+    objects::{Access, InstInFunction},
     program::{Called, Functions, variables_in},
     terms::{Base, Val},
     thread::Machine,
@@ -60,9 +60,9 @@ pub enum Why {
 pub(super) struct LeftOut {
     /// All instructions that may access workgroup memory, by the types of addresses, with the calls
     /// in the kernel that lead to them.
-    all: FxHashMap<Place, InstId>,
-    executed: FxHashSet<Place>,
-    left_out: BTreeMap<Place, Why>,
+    all: FxHashMap<InstInFunction, InstId>,
+    executed: FxHashSet<InstInFunction>,
+    left_out: BTreeMap<InstInFunction, Why>,
     /// Whether something was not executed that some launch executes.
     pub(super) is_cut: bool,
 }
@@ -84,7 +84,7 @@ impl LeftOut {
     }
 
     /// Records that an access is left out, if it is one of workgroup memory by its type.
-    pub(super) fn leave(&mut self, at: Place, why: Why) {
+    pub(super) fn leave(&mut self, at: InstInFunction, why: Why) {
         if self.all.contains_key(&at) {
             self.left_out.entry(at).or_insert(why);
         }

@@ -64,7 +64,7 @@ use crate::code::{Code, TypeSizes};
 use assume::Assumptions;
 use conflicts::{Pair, Pairs, Verdict, Waves};
 use left_out::{LeftOut, Written};
-use objects::{Access, Place};
+use objects::{Access, InstInFunction};
 use program::Functions;
 use settle::Settled;
 use terms::{Base, Term};
@@ -91,7 +91,7 @@ pub struct Found {
 }
 
 /// Findings by rule and places.
-type ByPlace = FxHashMap<(Rule, Place, Place), Finding>;
+type ByPlace = FxHashMap<(Rule, InstInFunction, InstInFunction), Finding>;
 
 /// Finds races in workgroup memory, and wrong accesses of it, in a kernel.
 #[must_use]
@@ -442,19 +442,20 @@ fn in_order(functions: &Functions<'_>, found: ByPlace) -> Vec<Finding> {
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     let order: FxHashMap<InstId, usize> = insts.zip(0..).collect();
     let place = |inst: InstId| order.get(&inst).copied().unwrap_or(usize::MAX);
-    let mut all: Vec<((Rule, Place, Place), Finding)> = found.into_iter().collect();
+    let mut all: Vec<((Rule, InstInFunction, InstInFunction), Finding)> =
+        found.into_iter().collect();
     all.sort_by_key(|(key, finding)| {
         let other = finding.other.map(place);
         (std::cmp::Reverse(finding.level), finding.rule, place(finding.inst), other, *key)
     });
-    let mut kept: Vec<((Rule, Place, Place), Finding)> = Vec::new();
+    let mut kept: Vec<((Rule, InstInFunction, InstInFunction), Finding)> = Vec::new();
     for (key, mut finding) in all {
         let object = |of: &Finding| of.clash.as_ref().map(|clash| clash.object);
         let (rule, first, second) = key;
-        let shares = |(known, of): &((Rule, Place, Place), Finding)| {
+        let shares = |(known, of): &((Rule, InstInFunction, InstInFunction), Finding)| {
             // A certain race makes a finding about lockstep superfluous.
             let is_of_rule = known.0 == rule || rule == Rule::WaveSynchronous;
-            let has = |at: Place| [known.1, known.2].contains(&at);
+            let has = |at: InstInFunction| [known.1, known.2].contains(&at);
             is_of_rule && object(of) == object(&finding) && (has(first) || has(second))
         };
         if kept.iter().any(shares) {

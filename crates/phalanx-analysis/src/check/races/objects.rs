@@ -23,7 +23,7 @@ use super::{
 };
 
 /// An instruction of a function; the function is given by number.
-pub(super) type Place = (usize, InstId);
+pub(super) type InstInFunction = (usize, InstId);
 
 /// An access to workgroup memory.
 #[derive(Clone, Copy, Debug)]

@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 use super::{
     conflicts::Pair,
     conflicts::Verdict,
-    objects::{Access, Place},
+    objects::{Access, InstInFunction},
     thread::Machine,
 };
 
@@ -43,7 +43,7 @@ struct Executions {
 
 /// Pairs of accesses that may meet, of which one has data as its index.
 pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<Pair> {
-    let mut objects: BTreeMap<_, BTreeMap<Place, Executions>> = BTreeMap::new();
+    let mut objects: BTreeMap<_, BTreeMap<InstInFunction, Executions>> = BTreeMap::new();
     let width = machine.width;
     for access in accesses {
         let (base, offset) = (access.at.base, access.at.offset);

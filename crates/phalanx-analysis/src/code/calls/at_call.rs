@@ -6,7 +6,7 @@ use phalanx_ir::{InstId, TypeKind, attributes::AttrKind, constant::ConstKind};
 use phalanx_target::{address_space::AddressSpace, calling_convention::Entry};
 
 use super::{CallFacts, Summary, is_copied};
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 
 /// The summary of the function that an instruction calls, if the call has the function's own type.
 pub(crate) fn of_call<'a>(
@@ -21,13 +21,9 @@ pub(crate) fn of_call<'a>(
 }
 
 /// Whether an argument of the function is a pointer that may be the address of private memory.
-pub(crate) fn may_be_private_argument(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    position: u32,
-) -> bool {
+pub(crate) fn may_be_private_argument(code: Code<'_>, env: Environment<'_>, position: u32) -> bool {
     let (context, header) = (code.context, code.header);
-    let architecture = around.target.architecture();
+    let architecture = env.target.architecture();
     let ty = header.params.get(position as usize).map(|&ty| context.type_kind(ty));
     let Some(TypeKind::Ptr(space)) = ty else { return false };
     let attributes = context.param_attrs(header.attributes, position as usize);

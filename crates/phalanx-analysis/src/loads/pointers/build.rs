@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 use super::doers::{Doers, Done, merged};
 use super::done::{mentions, sinks_of};
 use super::flow::{End, Made, Objects, PointerFlow, Root, Roots, Sink, matters};
-use super::follow::Tables;
 use super::nodes::Input;
 use super::sets::{SetRules, Sets, Users, held_at, is_there};
+use super::update::Tables;
 use crate::{
     code::Code,
     loads::Omitted,
@@ -21,7 +21,7 @@ use crate::{
         PrivateMemory,
         origins::{is_pointer, number},
         pages::Pages,
-        private::{Effect, readers::Place},
+        private::{Effect, readers::ReaderNode},
     },
 };
 
@@ -99,7 +99,7 @@ impl Build<'_> {
         for &load in pointers.iter().filter(is_load).filter(|&&load| self.private.is_load(load)) {
             self.flow.held.insert(load);
         }
-        let mut ends = vec![End::NotTold; count];
+        let mut ends = vec![End::Unstated; count];
         let mut is_done = BitSet::new(count);
         let mut chain: Vec<InstId> = Vec::new();
         for &inst in pointers {
@@ -109,8 +109,8 @@ impl Build<'_> {
                 if !is_done.insert(number(step)) {
                     break match ends[number(step)] {
                         // The step is in the chain itself.
-                        End::NotTold if chain.contains(&step) => None,
-                        End::NotTold => Some(at),
+                        End::Unstated if chain.contains(&step) => None,
+                        End::Unstated => Some(at),
                         End::At(end) => Some(end),
                         End::Nowhere => None,
                     };
@@ -133,8 +133,8 @@ impl Build<'_> {
     /// Finds the sets of pointers that are made from several, and of versions of private memory.
     fn propagate(&mut self, pointers: &[InstId], is_listed: &BitSet) -> Sets {
         let (code, private) = (self.code, self.private);
-        let values = pointers.iter().map(|&inst| Place::Value(inst));
-        let versions = (0..private.version_count() as u32).map(Place::Content);
+        let values = pointers.iter().map(|&inst| ReaderNode::Value(inst));
+        let versions = (0..private.version_count() as u32).map(ReaderNode::Content);
         let mut rules = SetRules {
             code,
             private,
@@ -143,7 +143,7 @@ impl Build<'_> {
             users: Users::Listed(Vec::new()),
             looked_at: 0,
         };
-        let mut edges: Vec<(Place, Place)> = Vec::new();
+        let mut edges: Vec<(ReaderNode, ReaderNode)> = Vec::new();
         for place in values.clone().chain(versions.clone()) {
             rules.inputs(place, &mut |input| match input {
                 Input::Objects(_) => {}
@@ -154,9 +154,9 @@ impl Build<'_> {
         edges.dedup();
         rules.users = Users::Listed(edges);
         let mut sets = Fixpoint::new(Ranks::None);
-        sets.grow(Place::VALUES, code.body.id_count());
+        sets.grow(ReaderNode::VALUES, code.body.id_count());
         let _ = sets.solve(&mut rules, values.chain(versions), Limits::NONE);
-        self.flow.sets = Pages::new(&sets.all(Place::VALUES).collect::<Vec<_>>());
+        self.flow.sets = Pages::new(&sets.all(ReaderNode::VALUES).collect::<Vec<_>>());
         sets
     }
 

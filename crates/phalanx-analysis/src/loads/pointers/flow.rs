@@ -184,7 +184,7 @@ impl PartialEq for PointerFlow {
         // A chain without an end cannot be found by a search.
         let is_same = |end: &End, other: &End| {
             end == other
-                || [end, other].contains(&&End::NotTold) && ![end, other].contains(&&End::Nowhere)
+                || [end, other].contains(&&End::Unstated) && ![end, other].contains(&&End::Nowhere)
         };
         (roots, sets) == (&other.roots, &other.sets)
             && (held, firsts) == (&other.held, &other.firsts)
@@ -215,7 +215,7 @@ pub(super) enum End {
     /// Not stored: the instruction is no step, or was added later. The end is searched for from
     /// there.
     #[default]
-    NotTold,
+    Unstated,
     At(Value),
     /// No end: in unreachable code an address may be made from itself.
     Nowhere,
@@ -258,7 +258,7 @@ impl PointerFlow {
             match self.ends.get(number(inst)) {
                 Some(End::At(end)) => return Some(*end),
                 Some(End::Nowhere) => return None,
-                Some(End::NotTold) | None => match self.made(code, inst) {
+                Some(End::Unstated) | None => match self.made(code, inst) {
                     Some(Made::Step(from)) => value = from,
                     _ => return Some(value),
                 },

@@ -27,7 +27,7 @@
 //! further ones, which counts as unknown. Each set grows at most 64 times, by a few steps as a
 //! rule: O(instructions + operands) in practice.
 //!
-//! The representation keeps the effect of an edit small ([`follow`]):
+//! The representation keeps the effect of an edit small ([`update`]):
 //!
 //! - a pointer that is made from one other, by steps and casts, is based on what the other is based
 //!   on. Sets are stored only for pointers that are made from several or loaded from private
@@ -43,8 +43,8 @@ mod build;
 mod doers;
 mod done;
 mod flow;
-pub mod follow;
 mod nodes;
 mod sets;
+pub mod update;
 
 pub use flow::{Objects, Passed, PassedUse, PointerFlow, Root, RootUse, has_provenance};

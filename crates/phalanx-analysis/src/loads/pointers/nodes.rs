@@ -9,7 +9,7 @@ use super::flow::{Made, Objects, PointerFlow, STEPS, is_address};
 use crate::code::Code;
 use crate::memory::{
     PrivateMemory,
-    private::{Effect, readers::Place},
+    private::{Effect, readers::ReaderNode},
     ssa::{EventKind, Version},
 };
 
@@ -17,7 +17,7 @@ use crate::memory::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Input {
     Objects(Objects),
-    Node(Place),
+    Node(ReaderNode),
 }
 
 /// Gives the inputs of nodes.
@@ -35,11 +35,11 @@ impl Nodes<'_> {
     }
 
     /// Calls `tell` with the inputs of a node; with none if there is no such node.
-    pub(super) fn inputs(self, place: Place, tell: &mut dyn FnMut(Input)) {
+    pub(super) fn inputs(self, place: ReaderNode, tell: &mut dyn FnMut(Input)) {
         let private = self.private;
         match place {
-            Place::Value(inst) => self.value(inst, tell),
-            Place::Content(at) => match (at as usize).checked_sub(private.events().len()) {
+            ReaderNode::Value(inst) => self.value(inst, tell),
+            ReaderNode::Content(at) => match (at as usize).checked_sub(private.events().len()) {
                 None => self.definition(at, tell),
                 Some(phi) => {
                     let incoming = private.ssa().incoming(&private.ssa().phis()[phi]);
@@ -52,7 +52,7 @@ impl Nodes<'_> {
     /// The content of memory at the entry is not defined by anything.
     fn version(self, version: Version, tell: &mut dyn FnMut(Input)) {
         if let Some(at) = self.private.number_of(version) {
-            tell(Input::Node(Place::Content(at as u32)));
+            tell(Input::Node(ReaderNode::Content(at as u32)));
         }
     }
 
@@ -80,7 +80,7 @@ impl Nodes<'_> {
     fn operand(self, operand: Value, tell: &mut dyn FnMut(Input)) {
         let Some(end) = self.flow.end(self.code, operand, STEPS) else { return };
         tell(match end.as_inst().filter(|&inst| self.is_value(inst)) {
-            Some(inst) => Input::Node(Place::Value(inst)),
+            Some(inst) => Input::Node(ReaderNode::Value(inst)),
             None => Input::Objects(self.flow.of(self.code, end)),
         });
     }

@@ -15,17 +15,17 @@ use super::nodes::{Input, Nodes};
 use crate::code::Code;
 use crate::memory::{
     PrivateMemory,
-    private::readers::{Place, Readers},
+    private::readers::{ReaderNode, Readers},
     ssa::{EventKind, Version},
 };
 
 /// The set of each node.
-pub(super) type Sets = Fixpoint<Place, Objects>;
+pub(super) type Sets = Fixpoint<ReaderNode, Objects>;
 
 /// The set of what a version of private memory holds.
 pub(super) fn held_at(sets: &Sets, private: &PrivateMemory, version: Version) -> Objects {
     let number = private.number_of(version);
-    number.map_or(Objects::NONE, |at| sets.get(Place::Content(at as u32)))
+    number.map_or(Objects::NONE, |at| sets.get(ReaderNode::Content(at as u32)))
 }
 
 pub(super) fn is_there(code: Code<'_>, is_listed: &BitSet, inst: InstId) -> bool {
@@ -36,7 +36,7 @@ pub(super) fn is_there(code: Code<'_>, is_listed: &BitSet, inst: InstId) -> bool
 /// How the readers of a node are found.
 pub(super) enum Users<'a> {
     /// All pairs of a node and a reader, in order.
-    Listed(Vec<(Place, Place)>),
+    Listed(Vec<(ReaderNode, ReaderNode)>),
     /// By def-use lists, and by the readers of versions.
     Searched(&'a Readers),
 }
@@ -56,12 +56,12 @@ impl SetRules<'_> {
         Nodes { code: self.code, private: self.private, flow: self.flow }
     }
 
-    fn is_node(&self, place: Place) -> bool {
+    fn is_node(&self, place: ReaderNode) -> bool {
         match place {
-            Place::Value(inst) => {
+            ReaderNode::Value(inst) => {
                 is_there(self.code, self.is_listed, inst) && self.nodes().is_value(inst)
             }
-            Place::Content(at) => {
+            ReaderNode::Content(at) => {
                 let events = self.private.events();
                 at as usize >= events.len() || events.event(at).kind != EventKind::Use
             }
@@ -69,13 +69,13 @@ impl SetRules<'_> {
     }
 
     /// Calls `tell` with the inputs of a node.
-    pub(super) fn inputs(&self, place: Place, tell: &mut dyn FnMut(Input)) {
+    pub(super) fn inputs(&self, place: ReaderNode, tell: &mut dyn FnMut(Input)) {
         if self.is_node(place) {
             self.nodes().inputs(place, tell);
         }
     }
 
-    fn reads(&self, reader: Place, of: Place) -> bool {
+    fn reads(&self, reader: ReaderNode, of: ReaderNode) -> bool {
         let mut is_read = false;
         self.inputs(reader, &mut |input| {
             is_read |= matches!(input, Input::Node(from) if from == of);
@@ -84,20 +84,20 @@ impl SetRules<'_> {
     }
 
     /// Nodes that may read a given node.
-    fn readers(&mut self, of: Place) -> Vec<Place> {
+    fn readers(&mut self, of: ReaderNode) -> Vec<ReaderNode> {
         let readers = match (&self.users, of) {
             (Users::Listed(all), _) => {
                 let first = all.partition_point(|(from, _)| *from < of);
                 let own = all[first..].iter().take_while(|(from, _)| *from == of);
                 return own.map(|(_, to)| *to).collect();
             }
-            (Users::Searched(readers), Place::Content(at)) => readers[at as usize].to_vec(),
-            (Users::Searched(_), Place::Value(inst)) => {
+            (Users::Searched(readers), ReaderNode::Content(at)) => readers[at as usize].to_vec(),
+            (Users::Searched(_), ReaderNode::Value(inst)) => {
                 let users = users(self.code, self.is_listed, self.flow, inst);
                 let into = |&user: &InstId| {
                     let touches = self.private.of(user).iter();
-                    let versions = touches.map(|touch| Place::Content(touch.event));
-                    std::iter::once(Place::Value(user)).chain(versions).collect::<Vec<_>>()
+                    let versions = touches.map(|touch| ReaderNode::Content(touch.event));
+                    std::iter::once(ReaderNode::Value(user)).chain(versions).collect::<Vec<_>>()
                 };
                 users.iter().flat_map(into).collect()
             }
@@ -142,11 +142,11 @@ pub(super) fn is_step_from(
 }
 
 impl Rules for SetRules<'_> {
-    type Subject = Place;
+    type Subject = ReaderNode;
     type Bits = Objects;
     type Step = ();
 
-    fn seed(&mut self, of: Place) -> Objects {
+    fn seed(&mut self, of: ReaderNode) -> Objects {
         let mut set = Objects::NONE;
         self.inputs(of, &mut |input| match input {
             Input::Objects(objects) => set = set.union(objects),
@@ -157,10 +157,10 @@ impl Rules for SetRules<'_> {
 
     fn gives(
         &mut self,
-        of: Place,
+        of: ReaderNode,
         objects: Objects,
-        _: Seen<'_, Place, Objects>,
-        tell: &mut impl FnMut(Place, Objects, ()) -> ControlFlow<()>,
+        _: Seen<'_, ReaderNode, Objects>,
+        tell: &mut impl FnMut(ReaderNode, Objects, ()) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         match objects {
             Objects::NONE => ControlFlow::Continue(()),
@@ -168,7 +168,12 @@ impl Rules for SetRules<'_> {
         }
     }
 
-    fn supported(&mut self, of: Place, want: Objects, seen: Seen<'_, Place, Objects>) -> Objects {
+    fn supported(
+        &mut self,
+        of: ReaderNode,
+        want: Objects,
+        seen: Seen<'_, ReaderNode, Objects>,
+    ) -> Objects {
         let mut set = Objects::NONE;
         self.inputs(of, &mut |input| {
             set = set.union(match input {

@@ -49,7 +49,7 @@ impl FullRules<'_> {
         }
         match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
-            (false, true) if !self.around.lockstep => {
+            (false, true) if !self.env.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
             }
             (false, false) if self.is_constant_memory(address) || self.is_passed(address) => {
@@ -61,7 +61,7 @@ impl FullRules<'_> {
 
     /// If an address is that of a SPIR-V built-in variable: the sources of what the variable holds.
     pub(super) fn built_in(&self, address: Value) -> Option<SourceSet> {
-        let is_spirv = self.around.target.architecture() == phalanx_target::Architecture::Spirv;
+        let is_spirv = self.env.target.architecture() == phalanx_target::Architecture::Spirv;
         address.as_const().filter(|_| is_spirv).and_then(|at| held(self.code, at))
     }
 
@@ -74,7 +74,7 @@ impl FullRules<'_> {
             let copies = arguments.filter(|&at| self.is_passed(Value::arg(at)));
             // The sources of all copies: so the rule depends on nothing but the arguments.
             copies.fold(SourceSet::EMPTY, |all, at| {
-                all | calls::argument(self.around.calls, at, false, self.context().wave)
+                all | calls::argument(self.env.calls, at, false, self.context().wave)
             })
         })
     }
@@ -91,7 +91,7 @@ impl FullRules<'_> {
             TypeKind::Vector { elem, .. } => pointer_space(context, *elem),
             _ => None,
         });
-        Some(AddressSpace::of(self.around.target.architecture(), number?))
+        Some(AddressSpace::of(self.env.target.architecture(), number?))
     }
 
     pub(super) fn may_be_private(&self, address: Value) -> bool {
@@ -104,7 +104,7 @@ impl FullRules<'_> {
     /// Whether an address is known not to be private by where it comes from.
     pub(super) fn is_shared(&self, address: Value) -> bool {
         match address.as_const() {
-            Some(constant) => is_shared_constant(self.code, self.around, constant),
+            Some(constant) => is_shared_constant(self.code, self.env, constant),
             None => self.memory.is_some_and(|memory| memory.is_shared(address)),
         }
     }

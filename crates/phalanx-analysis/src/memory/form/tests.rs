@@ -15,7 +15,7 @@ use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 use super::{Does, Form, Graphs, Look, Reader, Version, rows::bits};
 use crate::memory::{
-    Followed,
+    UpdatedFact,
     ssa::{self, Event, EventKind, Events, Pruning, Ssa},
 };
 
@@ -256,10 +256,10 @@ fn what_follows_edits_is_the_form_from_scratch() {
                 }
                 let looked: Vec<Look> = changed.iter().map(|&i| case.look(i, *pruning)).collect();
                 let scratch = case.form(*pruning);
-                match form.follow(&case.body, case.graphs(), &looked, None) {
-                    Followed::Unknown => panic!("seed {seed}: the graph is the same"),
-                    Followed::Same => same += 1,
-                    Followed::Other(new) => {
+                match form.update(&case.body, case.graphs(), &looked, None) {
+                    UpdatedFact::Unknown => panic!("seed {seed}: the graph is the same"),
+                    UpdatedFact::Same => same += 1,
+                    UpdatedFact::Other(new) => {
                         assert!(new != *form, "seed {seed}: it is the same");
                         other += 1;
                         joins += usize::from(new.joins != form.joins);
@@ -299,7 +299,7 @@ fn an_edit_shares_what_it_does_not_touch() {
     let form = case.form(Pruning::Live);
     case.body.unlink(made[0]);
     let look = case.look(made[0], Pruning::Live);
-    let Followed::Other(new) = form.follow(&case.body, case.graphs(), &[look], None) else {
+    let UpdatedFact::Other(new) = form.update(&case.body, case.graphs(), &[look], None) else {
         panic!("there is a definition less");
     };
     assert!(new == case.form(Pruning::Live));

@@ -31,7 +31,7 @@ const CASTS: usize = 4;
 
 /// The uses of a slot.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct SlotTraffic {
     /// The stored values. `None` if the slot has a use other than such loads and stores.
     pub(super) stored: Option<SmallVec<[Value; 2]>>,
     /// Addresses that are loaded from it.
@@ -57,11 +57,11 @@ pub(super) fn of_address(code: Code<'_>, address: Value) -> Option<InstId> {
     None
 }
 
-impl Slot {
+impl SlotTraffic {
     /// Examines the uses of a slot.
-    pub(super) fn new(code: Code<'_>, slot: InstId) -> Slot {
+    pub(super) fn new(code: Code<'_>, slot: InstId) -> SlotTraffic {
         let body = code.body;
-        let mut found = Slot { stored: Some(SmallVec::new()), ..Slot::default() };
+        let mut found = SlotTraffic { stored: Some(SmallVec::new()), ..SlotTraffic::default() };
         let held = body.inst(slot).element_type();
         let mut addresses: SmallVec<[InstId; 4]> = SmallVec::from_slice(&[slot]);
         while let Some(address) = addresses.pop() {
@@ -133,7 +133,7 @@ impl Users {
 
     /// Updates the table after some instructions have changed. Returns the loads whose origin may
     /// have changed; a load may be listed several times.
-    pub(super) fn follow(&mut self, code: Code<'_>, changed: &[InstId]) -> Vec<InstId> {
+    pub(super) fn update(&mut self, code: Code<'_>, changed: &[InstId]) -> Vec<InstId> {
         let body = code.body;
         let mut slots: Vec<InstId> = Vec::new();
         for &inst in changed {
@@ -170,7 +170,7 @@ impl Users {
         if code.body.block_of(slot).is_none() || of_address(code, slot.into()) != Some(slot) {
             return SmallVec::new();
         }
-        let mut found = Slot::new(code, slot);
+        let mut found = SlotTraffic::new(code, slot);
         found.users.sort_unstable_by_key(|user| user.into_raw().into_u32());
         found.users.dedup();
         for &user in &found.users {

@@ -27,7 +27,7 @@ use crate::code::{Code, value_type};
 
 /// The state of an alloca during a scan.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Held {
+pub(super) enum SlotContents {
     /// The scan has not met the store.
     Nothing,
     /// It holds this address, stored by this instruction.
@@ -58,9 +58,9 @@ pub(super) fn holders(
     code: Code<'_>,
     slots: impl Iterator<Item = InstId>,
     insts: impl Iterator<Item = InstId>,
-) -> FxHashMap<InstId, Held> {
+) -> FxHashMap<InstId, SlotContents> {
     let Code { body, context, .. } = code;
-    let mut found: FxHashMap<InstId, Held> = FxHashMap::default();
+    let mut found: FxHashMap<InstId, SlotContents> = FxHashMap::default();
     // The number of stores to each alloca, and the type that it is accessed with. An alloca with
     // another use is removed.
     let mut stores: FxHashMap<InstId, (u32, Option<Type>)> = FxHashMap::default();
@@ -108,7 +108,7 @@ pub(super) fn holders(
         }
     }
     let once = stores.into_iter().filter(|(_, (count, _))| *count == 1);
-    found.extend(once.map(|(slot, _)| (slot, Held::Nothing)));
+    found.extend(once.map(|(slot, _)| (slot, SlotContents::Nothing)));
     found
 }
 

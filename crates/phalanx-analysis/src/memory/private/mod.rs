@@ -31,7 +31,7 @@
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not
 //!    matter.
 //!
-//! After an edit, [`follow`] and [`splice`] scan only the affected objects again. After a [split]
+//! After an edit, [`update`] and [`splice`] scan only the affected objects again. After a [split]
 //! of a block nothing is scanned again.
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into callees whose
@@ -51,9 +51,8 @@
 
 mod accesses;
 pub(crate) mod compare;
-mod concern;
+mod dependencies;
 mod entries;
-pub(crate) mod follow;
 mod holders;
 mod objects;
 mod passed;
@@ -63,12 +62,13 @@ mod slots;
 mod splice;
 mod split;
 mod touch;
+pub(crate) mod update;
 
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{Body, InstId, Opcode, Value, flow::block_of};
 
 use self::accesses::{Reach, Wanted};
-use self::concern::Concern;
+use self::dependencies::DependencySet;
 use self::entries::Entries;
 use self::holders::{HeldAddress, Holder};
 use self::objects::{STEPS, has_copies, is_address, is_cast, is_trackable, number};
@@ -78,7 +78,7 @@ pub use self::touch::{Effect, Passed, Slot, Touch};
 use super::by_inst::InstSet;
 use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 
 /// Private objects of a function, in SSA form. Equality ignores what only incremental updates need.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +94,7 @@ pub struct PrivateMemory {
     ssa: Ssa,
     /// Instructions whose change may change this answer: allocas, addresses computed from them, and
     /// users of these. Empty if calls are followed.
-    concerned: InstSet,
+    affected: InstSet,
     /// Instructions with the address of an object as an operand, with that object, sorted. Filled
     /// if calls are followed, or if following calls would make no difference.
     users: Vec<(InstId, InstId)>,
@@ -104,7 +104,7 @@ pub struct PrivateMemory {
     /// structures passed by value. Then following calls makes no difference.
     is_plain: bool,
     /// The dependencies of this answer in more detail. Empty if calls are followed.
-    concern: Concern,
+    dependencies: DependencySet,
     origins: Origins,
     /// All private objects, accessed or not, sorted by number.
     objects: Vec<InstId>,
@@ -135,22 +135,17 @@ impl Eq for PrivateMemory {}
 impl PrivateMemory {
     /// The private memory of a function. Calls are not followed.
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
-        Self::without_origins(code, around, cfg, dom).with_origins(code, around)
+    pub fn new(code: Code<'_>, env: Environment<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
+        Self::without_origins(code, env, cfg, dom).with_origins(code, env)
     }
 
     /// The private memory of a function, including the effects of callees according to their
     /// summaries.
     #[must_use]
-    pub fn through_calls(
-        code: Code<'_>,
-        around: Surroundings<'_>,
-        cfg: &Cfg,
-        dom: &DomTree,
-    ) -> Self {
-        let has_pointees = has_copies(code, around);
+    pub fn through_calls(code: Code<'_>, env: Environment<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
+        let has_pointees = has_copies(code, env);
         let reach = Reach { follows_calls: true, has_pointees, ..Reach::default() };
-        Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
+        Self::reaching_to(code, env, (cfg, dom), reach).with_origins(code, env)
     }
 
     /// As [`PrivateMemory::through_calls`], given the result of [`PrivateMemory::without_origins`].
@@ -159,18 +154,18 @@ impl PrivateMemory {
     pub fn followed_through_calls(
         &self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         cfg: &Cfg,
         dom: &DomTree,
     ) -> Self {
         match self.is_plain {
-            true => self.without_concern().with_origins(code, around),
-            false => Self::through_calls(code, around, cfg, dom),
+            true => self.without_dependencies().with_origins(code, env),
+            false => Self::through_calls(code, env, cfg, dom),
         }
     }
 
     /// A copy without dependencies.
-    fn without_concern(&self) -> Self {
+    fn without_dependencies(&self) -> Self {
         PrivateMemory {
             slots: self.slots.clone(),
             touches: self.touches.clone(),
@@ -199,55 +194,40 @@ impl PrivateMemory {
     /// As [`PrivateMemory::through_calls`], under the assumption that the memory that an argument
     /// points to is private to the thread and is accessed through this argument only.
     #[must_use]
-    pub fn with_pointees(
-        code: Code<'_>,
-        around: Surroundings<'_>,
-        cfg: &Cfg,
-        dom: &DomTree,
-    ) -> Self {
+    pub fn with_pointees(code: Code<'_>, env: Environment<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
         let reach = Reach { follows_calls: true, has_pointees: true, ..Reach::default() };
-        Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
+        Self::reaching_to(code, env, (cfg, dom), reach).with_origins(code, env)
     }
 
-    fn with_origins(self, code: Code<'_>, around: Surroundings<'_>) -> Self {
+    fn with_origins(self, code: Code<'_>, env: Environment<'_>) -> Self {
         match code.flow.entry() {
-            Some(_) => PrivateMemory { origins: Origins::new(code, around), ..self },
+            Some(_) => PrivateMemory { origins: Origins::new(code, env), ..self },
             None => self,
         }
     }
 
     /// As [`PrivateMemory::new`], without origins.
     #[must_use]
-    pub fn without_origins(
-        code: Code<'_>,
-        around: Surroundings<'_>,
-        cfg: &Cfg,
-        dom: &DomTree,
-    ) -> Self {
-        Self::reaching_to(code, around, (cfg, dom), Reach::default())
+    pub fn without_origins(code: Code<'_>, env: Environment<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
+        Self::reaching_to(code, env, (cfg, dom), Reach::default())
     }
 
     /// As [`PrivateMemory::without_origins`], but only objects in which addresses are stored, or
     /// from which they may be loaded, have slots. This is enough for facts about pointers.
     #[must_use]
-    pub fn of_addresses(
-        code: Code<'_>,
-        around: Surroundings<'_>,
-        cfg: &Cfg,
-        dom: &DomTree,
-    ) -> Self {
+    pub fn of_addresses(code: Code<'_>, env: Environment<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
         let body = code.body;
         let cast = body.all_ids().find(|&inst| is_cast(body, inst));
         let wanted = Wanted::Addresses { has_integers: cast.is_some() };
         let reach = Reach { wanted, ..Reach::default() };
-        let mut memory = Self::reaching_to(code, around, (cfg, dom), reach);
-        memory.concern.cast = cast;
+        let mut memory = Self::reaching_to(code, env, (cfg, dom), reach);
+        memory.dependencies.cast = cast;
         memory
     }
 
     fn reaching_to(
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (cfg, dom): (&Cfg, &DomTree),
         reach: Reach,
     ) -> Self {
@@ -256,9 +236,9 @@ impl PrivateMemory {
         let is_object =
             |inst: InstId| body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst);
         if !reach.has_pointees && !body.block_insts(entry).any(is_object) {
-            return PrivateMemory { is_plain: !has_copies(code, around), ..Self::default() };
+            return PrivateMemory { is_plain: !has_copies(code, env), ..Self::default() };
         }
-        let mut scan = Scan::new(code, around, dom, reach);
+        let mut scan = Scan::new(code, env, dom, reach);
         for &node in dom.preorder() {
             let block = block_of(node);
             for inst in body.block_insts(block) {
@@ -399,13 +379,13 @@ impl PrivateMemory {
     }
 
     /// Whether an instruction is, makes or uses an address of an object, private or not.
-    fn concerns_at_all(&self, code: Code<'_>, inst: InstId) -> bool {
+    fn depends_on_at_all(&self, code: Code<'_>, inst: InstId) -> bool {
         let body = code.body;
         let matters = |operand: InstId| {
-            self.concerned.contains(operand) && is_address(body, operand)
+            self.affected.contains(operand) && is_address(body, operand)
                 || self.held(operand).is_some()
         };
-        self.concerned.contains(inst)
+        self.affected.contains(inst)
             || body.inst(inst).opcode == Opcode::Alloca
             || body.operands(inst).iter().filter_map(|operand| operand.as_inst()).any(matters)
     }

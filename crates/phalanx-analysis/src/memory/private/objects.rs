@@ -9,7 +9,7 @@ use phalanx_ir::{
 };
 use phalanx_target::calling_convention::Entry;
 
-use crate::code::{Code, Surroundings, calls::may_be_private_argument};
+use crate::code::{Code, Environment, calls::may_be_private_argument};
 
 /// The number of the object that the first argument points to. No function has so many
 /// instructions.
@@ -27,20 +27,20 @@ pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
 
 /// Whether an argument may be treated as a pointer to a private object. In a kernel: a structure
 /// passed by value. In another function: a pointer that may lead to private memory of the caller.
-pub(crate) fn is_pointee(code: Code<'_>, around: Surroundings<'_>, position: u32) -> bool {
-    may_be_private_argument(code, around, position) || is_copy(code, around, position)
+pub(crate) fn is_pointee(code: Code<'_>, env: Environment<'_>, position: u32) -> bool {
+    may_be_private_argument(code, env, position) || is_copy(code, env, position)
 }
 
 /// Whether an argument of a kernel is a structure passed by value. Each thread has a copy of what
 /// the host passed.
 pub(in crate::memory::private) fn is_copy(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     position: u32,
 ) -> bool {
     let attributes = code.context.param_attrs(code.header.attributes, position as usize);
     attributes.has(AttrKind::ByVal)
-        && code.entry(around.target.architecture()) == Entry::Kernel
+        && code.entry(env.target.architecture()) == Entry::Kernel
         && code
             .header
             .params
@@ -48,8 +48,8 @@ pub(in crate::memory::private) fn is_copy(
             .is_some_and(|&ty| matches!(code.context.type_kind(ty), TypeKind::Ptr(_)))
 }
 
-pub(in crate::memory::private) fn has_copies(code: Code<'_>, around: Surroundings<'_>) -> bool {
-    (0..code.header.params.len() as u32).any(|at| is_copy(code, around, at))
+pub(in crate::memory::private) fn has_copies(code: Code<'_>, env: Environment<'_>) -> bool {
+    (0..code.header.params.len() as u32).any(|at| is_copy(code, env, at))
 }
 
 /// Whether an instruction can make an address of an object.

@@ -12,7 +12,7 @@ use crate::memory::ssa::EventKind;
 
 /// A node: the result of an instruction, or the content of a version.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ReaderNode {
     /// By instruction.
     Value(InstId),
     /// By [number](PrivateMemory::number_of) of the version.
@@ -20,31 +20,31 @@ pub(crate) enum Place {
 }
 
 /// By number of a version: its readers.
-pub(crate) type Readers = Vec<SmallVec<[Place; 2]>>;
+pub(crate) type Readers = Vec<SmallVec<[ReaderNode; 2]>>;
 
-impl Place {
+impl ReaderNode {
     /// The class of the contents of versions.
     pub(crate) const CONTENT: usize = 0;
     /// The class of the results of instructions.
     pub(crate) const VALUES: usize = 1;
 }
 
-impl Subject for Place {
+impl Subject for ReaderNode {
     const CLASSES: usize = 2;
 
     #[inline]
     fn place(self) -> (usize, u32) {
         match self {
-            Place::Content(at) => (Self::CONTENT, at),
-            Place::Value(inst) => (Self::VALUES, inst.into_raw().into_u32()),
+            ReaderNode::Content(at) => (Self::CONTENT, at),
+            ReaderNode::Value(inst) => (Self::VALUES, inst.into_raw().into_u32()),
         }
     }
 
     #[inline]
     fn at(class: usize, number: u32) -> Self {
         match class {
-            Self::CONTENT => Place::Content(number),
-            _ => Place::Value(InstId::from_raw(number.into())),
+            Self::CONTENT => ReaderNode::Content(number),
+            _ => ReaderNode::Value(InstId::from_raw(number.into())),
         }
     }
 }
@@ -59,8 +59,8 @@ impl PrivateMemory {
             let definitions = touches.iter().filter(|touch| kind(touch) != EventKind::Use);
             for touch in touches {
                 if let Some(from) = self.number_of(self.reaching(touch)) {
-                    readers[from].push(Place::Value(touch.inst));
-                    let into = definitions.clone().map(|touch| Place::Content(touch.event));
+                    readers[from].push(ReaderNode::Value(touch.inst));
+                    let into = definitions.clone().map(|touch| ReaderNode::Content(touch.event));
                     readers[from].extend(into);
                 }
             }
@@ -68,7 +68,7 @@ impl PrivateMemory {
         for (phi, at) in self.ssa.phis().iter().zip(self.events.len() as u32..) {
             for &(_, version) in self.ssa.incoming(phi) {
                 if let Some(from) = self.number_of(version) {
-                    readers[from].push(Place::Content(at));
+                    readers[from].push(ReaderNode::Content(at));
                 }
             }
         }

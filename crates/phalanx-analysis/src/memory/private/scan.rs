@@ -15,10 +15,10 @@ use smallvec::SmallVec;
 
 use super::accesses::{Access, Address, Object, Reach};
 use super::entries::Entries;
-use super::holders::{Held, HeldAddress, holders, slot_of};
+use super::holders::{HeldAddress, SlotContents, holders, slot_of};
 use super::objects::{STEPS, has_copies, is_address, is_pointee, is_trackable, pointee_of};
 use super::touch::{Effect, Passed};
-use crate::code::{Code, Surroundings, TypeSizes, value_type};
+use crate::code::{Code, Environment, TypeSizes, value_type};
 use crate::memory::by_inst::InstSet;
 
 const NO_ADDRESS: u32 = u32::MAX;
@@ -28,7 +28,7 @@ const SCALAR: i64 = 16;
 
 pub(super) struct Scan<'a> {
     code: Code<'a>,
-    around: Surroundings<'a>,
+    env: Environment<'a>,
     reach: Reach,
     sizes: TypeSizes<'a>,
     /// By instruction: the entry in `addresses`. Without capacity in a scan of a single
@@ -37,7 +37,7 @@ pub(super) struct Scan<'a> {
     addresses: Vec<Address>,
     objects: Vec<Object>,
     accesses: Vec<Access>,
-    concerned: InstSet,
+    affected: InstSet,
     /// Whether there is any alloca.
     has_slots: bool,
     /// Whether no address was stored or given to a function that is called, as far as was looked.
@@ -49,7 +49,7 @@ pub(super) struct Scan<'a> {
     /// By argument: the entry in `addresses`. Empty if arguments are not objects.
     arguments: Vec<u32>,
     /// Allocas that hold one address.
-    holders: FxHashMap<InstId, Held>,
+    holders: FxHashMap<InstId, SlotContents>,
     /// Loads from `holders`, with the address.
     held: Vec<(InstId, Address)>,
     /// Addresses that are passed to calls, with the number of the object.
@@ -58,14 +58,9 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// A new scan of the whole function.
-    pub(super) fn new(
-        code: Code<'a>,
-        around: Surroundings<'a>,
-        dom: &DomTree,
-        reach: Reach,
-    ) -> Self {
+    pub(super) fn new(code: Code<'a>, env: Environment<'a>, dom: &DomTree, reach: Reach) -> Self {
         let address = Entries::All(vec![0; code.body.id_count()]);
-        let mut scan = Scan { address, ..Scan::of_one(code, around, reach) };
+        let mut scan = Scan { address, ..Scan::of_one(code, env, reach) };
         if let (true, Some(entry)) = (reach.follows_calls, code.flow.entry()) {
             // Unreachable stores do not count.
             let blocks = dom.preorder().iter().map(|&node| block_of(node));
@@ -74,7 +69,7 @@ impl<'a> Scan<'a> {
         }
         if reach.has_pointees {
             let count = code.header.params.len() as u32;
-            scan.pointees((0..count).map(|at| is_pointee(code, around, at)));
+            scan.pointees((0..count).map(|at| is_pointee(code, env, at)));
         }
         scan
     }
@@ -83,7 +78,7 @@ impl<'a> Scan<'a> {
     /// reachable instructions that use them. Calls are followed.
     pub(super) fn of_some(
         code: Code<'a>,
-        around: Surroundings<'a>,
+        env: Environment<'a>,
         (slots, pointees): (&[InstId], &[InstId]),
         insts: &[InstId],
     ) -> Self {
@@ -91,7 +86,7 @@ impl<'a> Scan<'a> {
         let reach = Reach { follows_calls: true, has_pointees, ..Reach::default() };
         let address = Entries::Some(FxHashMap::default());
         let holders = holders(code, slots.iter().copied(), insts.iter().copied());
-        let mut scan = Scan { address, holders, ..Scan::of_one(code, around, reach) };
+        let mut scan = Scan { address, holders, ..Scan::of_one(code, env, reach) };
         if has_pointees {
             let count = code.header.params.len() as u32;
             scan.pointees((0..count).map(|at| pointees.contains(&pointee_of(at))));
@@ -100,25 +95,25 @@ impl<'a> Scan<'a> {
     }
 
     /// A new scan of all instructions that use some objects. Calls are not followed.
-    pub(super) fn of_part(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
+    pub(super) fn of_part(code: Code<'a>, env: Environment<'a>, reach: Reach) -> Self {
         let address = Entries::Some(FxHashMap::default());
-        Scan { address, ..Scan::of_one(code, around, reach) }
+        Scan { address, ..Scan::of_one(code, env, reach) }
     }
 
     /// A new scan of one instruction.
-    pub(super) fn of_one(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
+    pub(super) fn of_one(code: Code<'a>, env: Environment<'a>, reach: Reach) -> Self {
         Scan {
             code,
-            around,
+            env,
             reach,
-            sizes: TypeSizes::new(code.context, around.layout),
+            sizes: TypeSizes::new(code.context, env.layout),
             address: Entries::default(),
             addresses: Vec::new(),
             objects: Vec::new(),
             accesses: Vec::new(),
-            concerned: InstSet::default(),
+            affected: InstSet::default(),
             has_slots: false,
-            is_plain: !has_copies(code, around),
+            is_plain: !has_copies(code, env),
             users: Vec::new(),
             current: None,
             arguments: Vec::new(),
@@ -138,7 +133,7 @@ impl<'a> Scan<'a> {
         (position, operand): (usize, Value),
         known: impl Fn(Value) -> Option<HeldAddress>,
     ) -> bool {
-        let Some(address) = self.follow(operand, known) else { return false };
+        let Some(address) = self.update(operand, known) else { return false };
         let count = self.addresses.len();
         self.operand(inst, block, position, address);
         self.addresses.len() == count && self.objects.iter().all(|object| object.is_private)
@@ -146,7 +141,7 @@ impl<'a> Scan<'a> {
 
     /// The object and offset of an address, found by walking up to the object and computing down
     /// again.
-    fn follow(
+    fn update(
         &mut self,
         operand: Value,
         known: impl Fn(Value) -> Option<HeldAddress>,
@@ -245,7 +240,7 @@ impl<'a> Scan<'a> {
         let data = body.inst(inst);
         if data.opcode == Opcode::Alloca {
             self.has_slots = true;
-            self.concern(inst);
+            self.dependencies(inst);
             if is_entry && is_trackable(body, inst) {
                 let object = self.objects.len() as u32;
                 self.objects.push(Object::new(inst));
@@ -254,11 +249,11 @@ impl<'a> Scan<'a> {
             return;
         }
         let operands = body.operands(inst);
-        let mut is_concerned = false;
+        let mut is_affected = false;
         let passed = self.passed.len();
         for (position, &operand) in operands.iter().enumerate() {
             let Some(address) = self.address_of(operand) else { continue };
-            is_concerned = true;
+            is_affected = true;
             self.users.push((inst, address.object));
             self.current = Some((inst, operand));
             self.operand(inst, block, position, address);
@@ -272,8 +267,8 @@ impl<'a> Scan<'a> {
         if self.reach.has_pointees && data.opcode == Opcode::Ret {
             self.returned(inst, block);
         }
-        if is_concerned {
-            self.concern(inst);
+        if is_affected {
+            self.dependencies(inst);
         } else if data.opcode == Opcode::Phi {
             // A value of the phi may be met later, over a back edge; `escape_over_phis` checks the
             // phi at the end.
@@ -282,16 +277,16 @@ impl<'a> Scan<'a> {
                 TypeKind::Ptr(_) | TypeKind::Vector { .. }
             );
             if is_pointer {
-                self.concern(inst);
+                self.dependencies(inst);
             }
         }
     }
 
     /// Records that the answer depends on an instruction. If calls are followed, `users` serves
     /// instead.
-    fn concern(&mut self, inst: InstId) {
+    fn dependencies(&mut self, inst: InstId) {
         if !self.reach.follows_calls {
-            self.concerned.insert(inst);
+            self.affected.insert(inst);
         }
     }
 
@@ -354,8 +349,8 @@ impl<'a> Scan<'a> {
         let body = self.code.body;
         let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
         match slot.and_then(|slot| self.holders.get_mut(&slot)) {
-            Some(held @ Held::Nothing) => {
-                *held = Held::Address(address, store);
+            Some(held @ SlotContents::Nothing) => {
+                *held = SlotContents::Address(address, store);
                 true
             }
             _ => false,
@@ -368,13 +363,13 @@ impl<'a> Scan<'a> {
         let from = body.operands(load)[0].as_inst().and_then(|from| slot_of(body, from));
         let Some(held) = from.and_then(|slot| self.holders.get_mut(&slot)) else { return };
         match *held {
-            Held::Address(address, _) => {
+            SlotContents::Address(address, _) => {
                 self.define(load, address);
                 self.held.push((load, address));
             }
             // The scan has not met the store: a load in a later iteration may still see its
             // address. The alloca is disqualified.
-            Held::Nothing | Held::Other => *held = Held::Other,
+            SlotContents::Nothing | SlotContents::Other => *held = SlotContents::Other,
         }
     }
 

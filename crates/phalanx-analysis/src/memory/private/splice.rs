@@ -2,7 +2,7 @@
 //!
 //! # What
 //!
-//! [`PrivateMemory::follow`] updates the result of [`PrivateMemory::without_origins`] after an edit
+//! [`PrivateMemory::update`] updates the result of [`PrivateMemory::without_origins`] after an edit
 //! of instructions or blocks. The new result equals the one from scratch. Its dependency set is
 //! complete, so that it can be updated again.
 //!
@@ -13,7 +13,7 @@
 //! these only get other numbers. After an edit of blocks, [`Disturbed`] gives the objects that the
 //! change of the graph affects. All instructions of the edited blocks count as changed.
 //!
-//! [`SlotFollower`](super::follow) works differently: it stores patches beside a base, and a lookup
+//! [`PrivateMemoryUpdater`](super::update) works differently: it stores patches beside a base, and a lookup
 //! uses one or the other. Here the result is one table that can be shared, compared and returned as
 //! a value. The price is a copy per update.
 //!
@@ -44,13 +44,13 @@ use phalanx_ir::{Body, InstId, flow::node_of};
 
 use self::question::Question;
 use self::tables::Places;
-use super::concern::Concern;
-use super::follow::{in_order, is_slot};
+use super::dependencies::DependencySet;
+use super::update::{in_order, is_slot};
 use super::{PrivateMemory, Reach, number, scan::Scan};
-use crate::code::{Code, Surroundings};
+use crate::code::{Code, Environment};
 use crate::edited::Edited;
 use crate::memory::{
-    Followed,
+    UpdatedFact,
     ssa::{Disturbed, Frontiers, Graph},
 };
 use crate::policy::most_spliced;
@@ -59,61 +59,61 @@ impl PrivateMemory {
     /// The answer after an edit, without origins. `before` is the graph for which `self` was
     /// computed.
     #[must_use]
-    pub fn follow(
+    pub fn update(
         &self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (before, graph): (Graph<'_>, Frontiers<'_>),
         edited: Edited<'_>,
-    ) -> Followed<Self> {
+    ) -> UpdatedFact<Self> {
         // The first conversion of an integer to a pointer may affect all objects.
         if self.has_other_casts(code.body, edited.insts) {
-            return Followed::Unknown;
+            return UpdatedFact::Unknown;
         }
         // Without objects, the graph does not matter.
-        let is_same_graph = edited.blocks.is_none() || !self.concern.is_known();
-        if is_same_graph && !self.concerns_objects(code, around, edited.insts) {
-            return Followed::Same;
+        let is_same_graph = edited.blocks.is_none() || !self.dependencies.is_known();
+        if is_same_graph && !self.objects_depend_on(code, env, edited.insts) {
+            return UpdatedFact::Same;
         }
         let now = Graph { cfg: graph.cfg, dom: graph.dom };
-        if let Some(split) = self.split((code, around), (before, now), edited) {
+        if let Some(split) = self.split((code, env), (before, now), edited) {
             return split;
         }
-        self.spliced(code, around, (before, graph), edited).unwrap_or(Followed::Unknown)
+        self.spliced(code, env, (before, graph), edited).unwrap_or(UpdatedFact::Unknown)
     }
 
     /// Whether another answer is equal, including its dependency set. Only then may `self` be
     /// retained in its place.
     #[must_use]
     pub fn says_as_much(&self, other: &Self) -> bool {
-        (self, &self.concern, &self.concerned) == (other, &other.concern, &other.concerned)
+        (self, &self.dependencies, &self.affected) == (other, &other.dependencies, &other.affected)
             && (self.is_plain, &self.users) == (other.is_plain, &other.users)
     }
 
     fn spliced(
         &self,
         code: Code<'_>,
-        around: Surroundings<'_>,
+        env: Environment<'_>,
         (before, graph): (Graph<'_>, Frontiers<'_>),
         edited: Edited<'_>,
-    ) -> Option<Followed<Self>> {
+    ) -> Option<UpdatedFact<Self>> {
         let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
         let is_many = |count: usize| count > most_spliced(body.id_count());
         if is_many(edited.insts.len()) {
             return None;
         }
-        let reach = self.concern.reach.filter(|reach| is_plain(*reach))?;
+        let reach = self.dependencies.reach.filter(|reach| is_plain(*reach))?;
         let disturbed = match edited.blocks {
             Some(_) => Disturbed::between(before, Graph { cfg: graph.cfg, dom })?,
             None => Disturbed::default(),
         };
         let mut question = Question::new(self, code, dom, edited.insts, &disturbed)?;
-        let is_known = |inst: &InstId| self.concern.addresses.contains(*inst);
+        let is_known = |inst: &InstId| self.dependencies.addresses.contains(*inst);
         if question.objects.is_empty()
             && !disturbed.is_reordered
             && !question.all.iter().any(is_known)
         {
-            return Some(Followed::Same);
+            return Some(UpdatedFact::Same);
         }
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
@@ -123,7 +123,7 @@ impl PrivateMemory {
             return None;
         }
         let visited = in_order(code, dom, &insts);
-        let mut scan = Scan::of_part(code, around, reach);
+        let mut scan = Scan::of_part(code, env, reach);
         for &inst in &visited {
             let block = body.block_of(inst)?;
             scan.visit(inst, node_of(block), block == entry);
@@ -138,19 +138,19 @@ impl PrivateMemory {
         }
         let order = disturbed.is_reordered.then_some(dom);
         let mut new = tables::joined((self, &part), &question, (inserted, &objects), order)?;
-        new.concern = Concern {
-            accesses: std::mem::take(&mut new.concern.accesses),
-            allocas: std::mem::take(&mut new.concern.allocas),
-            ..self.concern.with(&part.concern, &question)
+        new.dependencies = DependencySet {
+            accesses: std::mem::take(&mut new.dependencies.accesses),
+            allocas: std::mem::take(&mut new.dependencies.allocas),
+            ..self.dependencies.with(&part.dependencies, &question)
         };
-        new.concerned.extend(&part.concerned);
+        new.affected.extend(&part.affected);
         new.is_plain = self.is_plain && part.is_plain;
         if new.is_plain {
             new.users = self.users_with(body, &part, &question);
         }
         Some(match self.says_as_much(&new) {
-            true => Followed::Same,
-            false => Followed::Other(new),
+            true => UpdatedFact::Same,
+            false => UpdatedFact::Other(new),
         })
     }
 }
@@ -188,33 +188,33 @@ fn is_plain(reach: Reach) -> bool {
     !reach.follows_calls && !reach.has_pointees
 }
 
-impl Concern {
+impl DependencySet {
     /// The new dependency set: for affected objects it is that of the part. Without accesses and
     /// the order of objects.
-    fn with(&self, part: &Concern, question: &Question) -> Self {
-        let mut concern = Concern {
+    fn with(&self, part: &DependencySet, question: &Question) -> Self {
+        let mut dependencies = DependencySet {
             addresses: self.addresses.clone(),
             users: self.users.clone(),
             witnesses: Vec::with_capacity(self.witnesses.len() + part.witnesses.len()),
             unwanted: self.unwanted.clone(),
             cast: self.cast,
             reach: self.reach,
-            ..Concern::default()
+            ..DependencySet::default()
         };
         for &inst in question.all.iter().chain(&question.objects) {
-            concern.addresses.remove(inst);
-            concern.unwanted.remove(inst);
+            dependencies.addresses.remove(inst);
+            dependencies.unwanted.remove(inst);
         }
-        concern.addresses.extend(&part.addresses);
-        concern.unwanted.extend(&part.unwanted);
+        dependencies.addresses.extend(&part.addresses);
+        dependencies.unwanted.extend(&part.unwanted);
         // An instruction that no longer has an address may stay in this set: a change of it then
         // only costs a comparison.
-        concern.users.extend(&part.users);
+        dependencies.users.extend(&part.users);
         let is_kept = |(_, object): &&(InstId, InstId)| !question.objects.contains(object);
-        concern.witnesses.extend(self.witnesses.iter().filter(is_kept));
-        concern.witnesses.extend(&part.witnesses);
+        dependencies.witnesses.extend(self.witnesses.iter().filter(is_kept));
+        dependencies.witnesses.extend(&part.witnesses);
         let place = |(by, object): &(InstId, InstId)| (number(*by), number(*object));
-        concern.witnesses.sort_by_key(place);
-        concern
+        dependencies.witnesses.sort_by_key(place);
+        dependencies
     }
 }

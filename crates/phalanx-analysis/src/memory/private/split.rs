@@ -3,7 +3,7 @@
 //! # What
 //!
 //! A split does not change the order of execution, so all versions stay the same
-//! ([`SlotFollower::follow_split`](super::SlotFollower) says more). But events are numbered by
+//! ([`PrivateMemoryUpdater::update_split`](super::PrivateMemoryUpdater) says more). But events are numbered by
 //! block, and the new block is the last one. So the events that moved there get the last numbers.
 //!
 //! ```text
@@ -31,27 +31,27 @@ use phalanx_ir::{
 
 use super::PrivateMemory;
 use super::accesses::Access;
-use super::follow::SplitBlock;
-use crate::code::{Code, Surroundings};
+use super::update::SplitBlock;
+use crate::code::{Code, Environment};
 use crate::edited::Edited;
-use crate::memory::{Followed, ssa::Graph};
+use crate::memory::{UpdatedFact, ssa::Graph};
 
 impl PrivateMemory {
     /// The answer after an edit. `None` if the edit did not split a block, or also affects objects
     /// in another way.
     pub(super) fn split(
         &self,
-        (code, around): (Code<'_>, Surroundings<'_>),
+        (code, env): (Code<'_>, Environment<'_>),
         (before, now): (Graph<'_>, Graph<'_>),
         edited: Edited<'_>,
-    ) -> Option<Followed<Self>> {
+    ) -> Option<UpdatedFact<Self>> {
         let block = SplitBlock::between(before.cfg, (now.cfg, now.dom), edited.blocks?)?;
         let body = code.body;
         let mut moved = body.block_insts(block_of(block.new));
-        if !self.concern.is_known()
+        if !self.dependencies.is_known()
             || moved.any(|inst| body.inst(inst).opcode == Opcode::Alloca)
             || !follows_at_once((before, now), block)
-            || self.concerns_objects(code, around, edited.own)
+            || self.objects_depend_on(code, env, edited.own)
         {
             return None;
         }
@@ -61,11 +61,11 @@ impl PrivateMemory {
         joins.dedup();
         let is_moved = |inst| body.block_of(inst).map(node_of) == Some(block.new);
         let stands_there = |access: &Access| access.block == block.first && is_moved(access.inst);
-        if joins.is_empty() && !self.concern.accesses.iter().any(stands_there) {
-            return Some(Followed::Same);
+        if joins.is_empty() && !self.dependencies.accesses.iter().any(stands_there) {
+            return Some(UpdatedFact::Same);
         }
         let mut new = self.clone();
-        let accesses = new.concern.accesses.iter_mut().filter(|access| stands_there(access));
+        let accesses = new.dependencies.accesses.iter_mut().filter(|access| stands_there(access));
         accesses.for_each(|access| access.block = block.new);
         let events = self.events.of(block.first);
         let kept = events.take_while(|&event| !is_moved(self.touch_of(event).inst));
@@ -76,7 +76,7 @@ impl PrivateMemory {
         for join in joins {
             new.ssa.come_from(node_of(join), (block.first, block.new));
         }
-        Some(Followed::Other(new))
+        Some(UpdatedFact::Other(new))
     }
 }
 

@@ -18,7 +18,7 @@ use super::{Events, MemoryPhi, Ssa, Version};
 
 /// The group of a variable or event, and its number there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::memory) struct Place {
+pub(in crate::memory) struct GroupNumber {
     /// The group.
     pub(in crate::memory) group: u32,
     /// The number within the group.
@@ -32,7 +32,7 @@ impl Ssa {
         &self,
         all: &Events,
         groups: usize,
-        (variables, events): (&[Place], &[Place]),
+        (variables, events): (&[GroupNumber], &[GroupNumber]),
     ) -> Vec<(Events, Ssa)> {
         let mut made: Vec<(Events, Ssa)> = vec![<(Events, Ssa)>::default(); groups];
         let mut phis: Vec<u32> = Vec::with_capacity(self.phis.len());
@@ -99,12 +99,12 @@ mod tests {
         ];
         let (all, _) = Events::new(4, &by_block);
         let ssa = Ssa::new(&cfg, &dom, &all, 2, Pruning::Live);
-        let variables = [0, 1].map(|group| Place { group, number: 0 });
+        let variables = [0, 1].map(|group| GroupNumber { group, number: 0 });
         let mut counts = [0; 2];
         let events = by_block.map(|(_, event)| {
             let number = &mut counts[event.variable as usize];
             *number += 1;
-            Place { group: event.variable, number: *number - 1 }
+            GroupNumber { group: event.variable, number: *number - 1 }
         });
         let frontier = DominanceFrontier::new(&cfg, &dom);
         let graph = Frontiers { cfg: &cfg, dom: &dom, frontier: &|| &frontier };

@@ -65,8 +65,8 @@ impl Finder<'_> {
 
     /// The index width of the address space of a pointer type.
     fn index_bits(&self, pointer: Type) -> Option<u32> {
-        let Facts { code, around, .. } = self.facts;
-        TypeSizes::new(code.context, around.layout).index_bits(pointer)
+        let Facts { code, env, .. } = self.facts;
+        TypeSizes::new(code.context, env.layout).index_bits(pointer)
     }
 
     /// Adds the offsets in a constant address to `sum`. Also gives the number of low zero bits of
@@ -122,7 +122,7 @@ impl Finder<'_> {
                     }
                     TypeKind::Vector { elem, .. } => {
                         ty = elem;
-                        let layout = self.facts.around.layout.data_layout();
+                        let layout = self.facts.env.layout.data_layout();
                         lane_size(self.facts.code.context, layout, ty)?
                     }
                     TypeKind::Struct { packed, fields } => {
@@ -134,7 +134,7 @@ impl Finder<'_> {
                     }
                     TypeKind::Named(name) => {
                         let StructBody::Fields { packed, fields } =
-                            self.facts.around.layout.body(name)?
+                            self.facts.env.layout.body(name)?
                         else {
                             return None;
                         };
@@ -187,7 +187,7 @@ impl Finder<'_> {
         if depth > 8 {
             return None;
         }
-        let (context, layout) = (self.facts.code.context, self.facts.around.layout);
+        let (context, layout) = (self.facts.code.context, self.facts.env.layout);
         match context.type_kind(ty) {
             TypeKind::Array { elem, len } => self.alloc_size(*elem, depth + 1)?.checked_mul(*len),
             TypeKind::Struct { packed, fields } => self.end(*packed, fields, depth),
@@ -206,7 +206,7 @@ impl Finder<'_> {
     }
 
     fn abi_align(&self, ty: Type) -> Option<u64> {
-        let layout = self.facts.around.layout;
+        let layout = self.facts.env.layout;
         layout.data_layout().abi_align(self.facts.code.context, layout, ty)
     }
 

@@ -105,7 +105,7 @@ impl Listed {
 
     /// The blocks whose rows a changed instruction may affect: it may be inserted, removed, or
     /// moved there.
-    pub(super) fn concerned(
+    pub(super) fn affected(
         &self,
         code: Code<'_>,
         inst: InstId,

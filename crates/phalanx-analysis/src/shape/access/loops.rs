@@ -74,7 +74,7 @@ impl Finder<'_> {
                 }
             }
         }
-        self.shapes = Shapes::new(self.facts.code, self.facts.around, Trust::Indices);
+        self.shapes = Shapes::new(self.facts.code, self.facts.env, Trust::Indices);
         self.uniform.clear();
     }
 

@@ -34,16 +34,16 @@
 //!
 //! O(instructions) per round of assumptions. For each access, O(lanes of a wave + runs of bytes
 //! that they touch * alignments of the base). For each non-linear expression, O(threads of a
-//! workgroup). [`AccessFollower`] updates the answer after an edit.
+//! workgroup). [`AccessUpdater`] updates the answer after an edit.
 
 mod address;
-mod follow;
 mod lanes;
 mod list;
 mod loops;
 mod nest;
 mod readers;
 mod touched;
+mod update;
 
 use phalanx_core::{affect::Value, divergence::Divergence};
 use phalanx_graph::{Cfg, Cycles, Node};
@@ -51,15 +51,15 @@ use phalanx_ir::{GlobalName, InstId, Opcode, Type, Value as Operand, flow::node_
 use phalanx_target::{AddressSpace, SourceSet, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::follow::{AccessFollower, Found};
 pub use self::lanes::fewest_sectors;
 pub use self::list::Accesses;
+pub use self::update::{AccessUpdater, Found};
 use self::{lanes::Lanes, loops::LoopReads};
 use super::{
-    Place, Shapes, Trust,
+    ShapeContext, Shapes, Trust,
     form::{Form, Rest},
 };
-use crate::code::{Code, Definition, Surroundings, pointer_space};
+use crate::code::{Code, Definition, Environment, pointer_space};
 
 /// How the addresses of a wave's lanes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub struct Facts<'a> {
     /// The function.
     pub code: Code<'a>,
     /// Its surroundings.
-    pub around: Surroundings<'a>,
+    pub env: Environment<'a>,
     /// Its graph.
     pub cfg: &'a Cfg,
     /// Its cycles.
@@ -155,7 +155,7 @@ const fn accesses_memory(opcode: Opcode) -> bool {
 
 struct Finder<'a> {
     facts: Facts<'a>,
-    place: Place<'a>,
+    place: ShapeContext<'a>,
     shapes: Shapes,
     /// Phis that represent the rest of their own form, which is equal in the wave.
     uniform: FxHashSet<Value>,
@@ -172,7 +172,7 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(facts: Facts<'a>) -> Self {
-        let shapes = Shapes::new(facts.code, facts.around, Trust::Indices);
+        let shapes = Shapes::new(facts.code, facts.env, Trust::Indices);
         Self::with_shapes(facts, shapes, FxHashSet::default(), Lanes::default())
     }
 
@@ -183,7 +183,7 @@ impl<'a> Finder<'a> {
         uniform: FxHashSet<Value>,
         lanes: Lanes,
     ) -> Self {
-        let place = Place::new(facts.code, facts.around);
+        let place = ShapeContext::new(facts.code, facts.env);
         let (read, alignments) = Default::default();
         Finder { facts, place, shapes, uniform, lanes, read, alignments, of_loops: None }
     }
@@ -204,9 +204,8 @@ impl<'a> Finder<'a> {
                 Definition::Argument(_) => None,
                 Definition::Inst(inst) => self.facts.code.body.block_of(inst).map(node_of),
             };
-            let around =
-                home.and_then(|block| cycles.innermost(block)).filter(|_| home != Some(at));
-            let is_near = around.is_none_or(|cycle| {
+            let env = home.and_then(|block| cycles.innermost(block)).filter(|_| home != Some(at));
+            let is_near = env.is_none_or(|cycle| {
                 let apart = divergence.is_assumed_divergent(cycles, cycle);
                 cycles.contains(cycle, at) && !apart.intersects(self.shapes.varying.in_wave)
             });
@@ -285,7 +284,7 @@ impl<'a> Finder<'a> {
             let space =
                 self.type_of(pointer).and_then(|ty| pointer_space(self.facts.code.context, ty));
             let Some(space) = space else { return false };
-            let space = AddressSpace::of(self.facts.around.target.architecture(), space);
+            let space = AddressSpace::of(self.facts.env.target.architecture(), space);
             if space.kind() != SpaceKind::Generic {
                 return space.kind() == SpaceKind::Workgroup;
             }

@@ -6,7 +6,7 @@
 
 use super::super::{extras::Extras, numbers::number, readers::takers, rules::Class, solve::Solver};
 use super::Work;
-use crate::memory::private::readers::{Place, Readers};
+use crate::memory::private::readers::{ReaderNode, Readers};
 use crate::policy::SPACE_STEPS;
 use phalanx_ir::{InstId, Opcode};
 use rustc_hash::FxHashSet;
@@ -18,23 +18,25 @@ pub(super) struct Repair<'a, 'b> {
     pub(super) readers: &'b Readers,
     pub(super) extras: &'b mut Extras,
     /// Nodes whose sets differ from those before the repair.
-    pub(super) changed: FxHashSet<Place>,
+    pub(super) changed: FxHashSet<ReaderNode>,
     pub(super) visited: usize,
 }
 
 impl Repair<'_, '_> {
-    fn node(&self, place: Place) -> usize {
+    fn node(&self, place: ReaderNode) -> usize {
         match place {
-            Place::Value(inst) => number(inst),
-            Place::Content(at) => self.solver.sets.values.len() + at as usize,
+            ReaderNode::Value(inst) => number(inst),
+            ReaderNode::Content(at) => self.solver.sets.values.len() + at as usize,
         }
     }
 
     /// Whether a node has a set in the function as it is now.
-    fn is_node(&mut self, place: Place) -> bool {
+    fn is_node(&mut self, place: ReaderNode) -> bool {
         match place {
-            Place::Value(inst) => self.work.is_reached(inst) && self.solver.rules.is_tracked(inst),
-            Place::Content(at) => {
+            ReaderNode::Value(inst) => {
+                self.work.is_reached(inst) && self.solver.rules.is_tracked(inst)
+            }
+            ReaderNode::Content(at) => {
                 let memory = self.solver.rules.memory;
                 match (at as usize).checked_sub(memory.events().len()) {
                     None => self.work.is_reached(memory.touch_of(at).inst),
@@ -58,40 +60,43 @@ impl Repair<'_, '_> {
         // An instruction also determines what is stored by it.
         let memory = self.solver.rules.memory;
         let definitions = memory.events().len() as u32;
-        let stored: Vec<Place> = changed
+        let stored: Vec<ReaderNode> = changed
             .iter()
-            .flat_map(|&inst| memory.of(inst).iter().map(|touch| Place::Content(touch.event)))
-            .chain(phis.iter().map(|phi| Place::Content(definitions + phi)))
+            .flat_map(|&inst| memory.of(inst).iter().map(|touch| ReaderNode::Content(touch.event)))
+            .chain(phis.iter().map(|phi| ReaderNode::Content(definitions + phi)))
             .collect();
-        let seeds: Vec<Place> =
-            changed.iter().map(|&inst| Place::Value(inst)).chain(stored.iter().copied()).collect();
+        let seeds: Vec<ReaderNode> = changed
+            .iter()
+            .map(|&inst| ReaderNode::Value(inst))
+            .chain(stored.iter().copied())
+            .collect();
         let turned: Vec<InstId> = match self.solver.rules.has_integers {
             true => changed.iter().copied().filter(|&inst| self.may_turn(inst)).collect(),
             false => Vec::new(),
         };
-        let before = |&place: &Place| match place {
-            Place::Value(inst) if turned.binary_search(&inst).is_ok() => u64::MAX,
+        let before = |&place: &ReaderNode| match place {
+            ReaderNode::Value(inst) if turned.binary_search(&inst).is_ok() => u64::MAX,
             _ => self.solver.sets.get(self.node(place)),
         };
         let before: Vec<u64> = seeds.iter().map(before).collect();
-        let mut work: Vec<Place> = stored;
+        let mut work: Vec<ReaderNode> = stored;
         for &inst in &turned {
-            self.changed.insert(Place::Value(inst));
-            if !self.push_users(Place::Value(inst), &mut work) {
+            self.changed.insert(ReaderNode::Value(inst));
+            if !self.push_users(ReaderNode::Value(inst), &mut work) {
                 return false;
             }
         }
         for &inst in changed {
-            if self.is_node(Place::Value(inst)) {
-                work.push(Place::Value(inst));
+            if self.is_node(ReaderNode::Value(inst)) {
+                work.push(ReaderNode::Value(inst));
             } else if self.solver.sets.put(number(inst), 0) != 0 {
-                self.changed.insert(Place::Value(inst));
-                if !self.push_users(Place::Value(inst), &mut work) {
+                self.changed.insert(ReaderNode::Value(inst));
+                if !self.push_users(ReaderNode::Value(inst), &mut work) {
                     return false;
                 }
             }
         }
-        let mut phis: FxHashSet<Place> = FxHashSet::default();
+        let mut phis: FxHashSet<ReaderNode> = FxHashSet::default();
         if !self.converge(&mut work, &mut phis) {
             return false;
         }
@@ -99,7 +104,7 @@ impl Repair<'_, '_> {
             let seeds = seeds.into_iter().zip(before).filter(|(place, before)| {
                 (before | self.solver.sets.get(self.node(*place))) & all != 0
             });
-            let seeds: Vec<Place> = seeds.map(|(place, _)| place).collect();
+            let seeds: Vec<ReaderNode> = seeds.map(|(place, _)| place).collect();
             let Some(doubtful) = self.behind(seeds, all) else { return false };
             for &phi in &doubtful {
                 self.extras.remove(phi, u64::MAX);
@@ -110,7 +115,7 @@ impl Repair<'_, '_> {
             }
         }
         loop {
-            let mut order: Vec<Place> = phis.iter().copied().collect();
+            let mut order: Vec<ReaderNode> = phis.iter().copied().collect();
             order.sort_unstable_by_key(|place| self.node(*place));
             for place in order {
                 let (forward, backward) = self.work.parts(&mut self.solver, place);
@@ -137,7 +142,7 @@ impl Repair<'_, '_> {
     }
 
     /// Evaluates until nothing changes, with the extras fixed. Records the phis that it meets.
-    fn converge(&mut self, work: &mut Vec<Place>, phis: &mut FxHashSet<Place>) -> bool {
+    fn converge(&mut self, work: &mut Vec<ReaderNode>, phis: &mut FxHashSet<ReaderNode>) -> bool {
         while let Some(place) = work.pop() {
             if !self.is_node(place) {
                 continue;
@@ -162,18 +167,18 @@ impl Repair<'_, '_> {
         true
     }
 
-    fn is_phi(&self, place: Place) -> bool {
+    fn is_phi(&self, place: ReaderNode) -> bool {
         match place {
-            Place::Value(inst) => self.work.code.body.inst(inst).opcode == Opcode::Phi,
-            Place::Content(at) => at as usize >= self.solver.rules.memory.events().len(),
+            ReaderNode::Value(inst) => self.work.code.body.inst(inst).opcode == Opcode::Phi,
+            ReaderNode::Content(at) => at as usize >= self.solver.rules.memory.events().len(),
         }
     }
 
     /// Adds the readers of a node. Returns false if there are too many.
-    fn push_users(&self, place: Place, work: &mut Vec<Place>) -> bool {
+    fn push_users(&self, place: ReaderNode, work: &mut Vec<ReaderNode>) -> bool {
         let inst = match place {
-            Place::Value(inst) => inst,
-            Place::Content(at) => {
+            ReaderNode::Value(inst) => inst,
+            ReaderNode::Content(at) => {
                 work.extend(self.readers[at as usize].iter().copied());
                 return true;
             }
@@ -181,13 +186,13 @@ impl Repair<'_, '_> {
         let code = self.work.code;
         let mut is_all = true;
         for one in code.body.uses_of(inst.into()) {
-            work.push(Place::Value(one.user));
+            work.push(ReaderNode::Value(one.user));
             let touches = self.solver.rules.memory.of(one.user);
-            work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
+            work.extend(touches.iter().map(|touch| ReaderNode::Content(touch.event)));
             // The instruction that takes the value out again reads it, whatever else is in the
             // structure.
             if code.body.inst(one.user).opcode == Opcode::InsertValue {
-                let mut push = |taker| work.push(Place::Value(taker));
+                let mut push = |taker| work.push(ReaderNode::Value(taker));
                 is_all &= takers(code, one.user, SPACE_STEPS, &mut push);
             }
         }
@@ -196,8 +201,8 @@ impl Repair<'_, '_> {
 
     /// The phis with an extra to which a path leads from changed instructions, along edges and
     /// through nodes that share a bit with any extra. None if there are too many nodes.
-    fn behind(&mut self, mut work: Vec<Place>, all: u64) -> Option<Vec<Place>> {
-        let mut seen: FxHashSet<Place> = work.iter().copied().collect();
+    fn behind(&mut self, mut work: Vec<ReaderNode>, all: u64) -> Option<Vec<ReaderNode>> {
+        let mut seen: FxHashSet<ReaderNode> = work.iter().copied().collect();
         let (mut users, mut phis) = (Vec::new(), Vec::new());
         while let Some(place) = work.pop() {
             phis.extend(self.extras.has(place).then_some(place));

@@ -48,7 +48,7 @@
 //!
 //! As for results, if a pointer may be followed; nothing otherwise. If there are more than
 //! [`PARTS`](crate::code::calls::PARTS) parts, no argument is followed. After an edit the facts are
-//! updated incrementally: [`follow`](crate::follow::ThroughFollower).
+//! updated incrementally: [`update`](crate::update::ThroughUpdater).
 
 mod reading;
 mod seeded;
@@ -70,7 +70,7 @@ use self::seeded::Pointee;
 use super::passes;
 use super::returns::Returns;
 use crate::code::{
-    Code, Surroundings,
+    Code, Environment,
     calls::{Through, may_be_private_argument},
 };
 use crate::explain::Fact;
@@ -81,18 +81,18 @@ use crate::memory::PrivateMemory;
 /// `can_part = false`, which ignores parting branches.
 pub(crate) fn through(
     code: Code<'_>,
-    around: Surroundings<'_>,
+    env: Environment<'_>,
     (flow, postdom): (Flow<'_>, &PostDomTree),
     can_part: bool,
 ) -> Option<Through> {
-    if !may_be_followed(code, around) {
+    if !may_be_followed(code, env) {
         return None;
     }
-    let memory = PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom);
-    if !Seeded::is_told_by(&memory) {
+    let memory = PrivateMemory::with_pointees(code, env, flow.cfg, flow.dom);
+    if !Seeded::is_known_by(&memory) {
         return None;
     }
-    let (table, values) = lower::full_through(code, around, &memory);
+    let (table, values) = lower::full_through(code, env, &memory);
     let seeded = Seeded::new(code, &memory, &values);
     let mut slots = SlotFacts::all((code, flow, postdom), &memory);
     if !can_part {
@@ -101,9 +101,9 @@ pub(crate) fn through(
     let facts = seeded.arguments().map(|of| SlotFacts::of_pointee(&slots, of)).collect::<Vec<_>>();
     let inputs = seeded.inputs(code);
     let returns = returns(code, flow, postdom);
-    let wave = TransferContext::new(around.launch, around.lockstep).wave;
+    let wave = TransferContext::new(env.launch, env.lockstep).wave;
     let values: Vec<Option<Value>> = inputs.iter().map(|&(_, value)| Some(value)).collect();
-    let tokens = passes::tokens(around, &table, inputs.len());
+    let tokens = passes::tokens(env, &table, inputs.len());
     let mut reading = Reading::new((&seeded, &facts), returns.as_ref(), &inputs, wave);
     let more = tokens.unconditional(&table);
     let own = solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise);
@@ -116,9 +116,9 @@ pub(crate) fn through(
 }
 
 /// Whether any argument may be followed.
-pub(crate) fn may_be_followed(code: Code<'_>, around: Surroundings<'_>) -> bool {
+pub(crate) fn may_be_followed(code: Code<'_>, env: Environment<'_>) -> bool {
     let mut arguments = 0..code.header.params.len() as u32;
-    arguments.any(|position| may_be_private_argument(code, around, position))
+    arguments.any(|position| may_be_private_argument(code, env, position))
 }
 
 /// The returns, if the result gets an outcome of its own for calls with private objects.

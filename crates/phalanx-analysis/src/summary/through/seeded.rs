@@ -18,7 +18,7 @@ use crate::code::{
 };
 use crate::lower::{PointeeValues, RowNumbers};
 use crate::memory::{
-    PrivateMemory, SlotFollower,
+    PrivateMemory, PrivateMemoryUpdater,
     private::{parameter_of, pointee_of},
 };
 
@@ -77,14 +77,14 @@ pub(crate) struct Seeded {
 
 impl Seeded {
     /// Whether some argument is followed, with at most [`PARTS`] parts in total.
-    pub(crate) fn is_told_by(memory: &PrivateMemory) -> bool {
+    pub(crate) fn is_known_by(memory: &PrivateMemory) -> bool {
         let slots = memory.slots().iter();
         let parts = slots.filter(|slot| parameter_of(slot.alloca).is_some()).count();
         memory.has_pointees() && parts <= PARTS
     }
 
     /// The same for incrementally updated memory.
-    pub(crate) fn is_told_by_followed(memory: &SlotFollower) -> bool {
+    pub(crate) fn is_known_by_updated(memory: &PrivateMemoryUpdater) -> bool {
         memory.pointee_slots().is_some_and(|parts| parts <= PARTS)
     }
 
@@ -100,7 +100,7 @@ impl Seeded {
         &mut self,
         code: Code<'_>,
         is_all: bool,
-        memory: &SlotFollower,
+        memory: &PrivateMemoryUpdater,
         rows: &RowNumbers,
     ) {
         if is_all && let Some(memory) = memory.whole() {

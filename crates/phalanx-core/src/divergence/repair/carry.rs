@@ -149,7 +149,7 @@ impl ControlGraph {
                 && carry.redominated().is_empty()
                 && tree.list.is_sorted_by_key(key);
             if !is_same {
-                tree.around = None;
+                tree.env = None;
             }
         };
         self.reached.values_mut().for_each(rename);

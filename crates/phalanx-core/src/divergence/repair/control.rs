@@ -80,25 +80,25 @@ pub(super) struct ReachedTree {
     pub(super) list: Vec<Reached>,
     /// By position in the sorted list: the smallest that contains it. Not there while the list is
     /// not sorted.
-    pub(super) around: Option<Vec<u32>>,
+    pub(super) env: Option<Vec<u32>>,
 }
 
 impl ReachedTree {
     fn prepare(&mut self) {
         self.list.sort_unstable_by_key(|reached| (reached.first, Reverse(reached.end)));
-        let mut around = Vec::with_capacity(self.list.len());
+        let mut env = Vec::with_capacity(self.list.len());
         let mut open: Vec<u32> = Vec::new();
         for (i, reached) in self.list.iter().enumerate() {
             while open.pop_if(|last| self.list[*last as usize].end < reached.end).is_some() {}
-            around.push(open.last().copied().unwrap_or(NONE));
+            env.push(open.last().copied().unwrap_or(NONE));
             open.push(i as u32);
         }
-        self.around = Some(around);
+        self.env = Some(env);
     }
 
     /// Those that contain a position.
-    fn around(&self, at: u32) -> impl Iterator<Item = u32> {
-        let up = self.around.as_deref().unwrap_or_default();
+    fn env(&self, at: u32) -> impl Iterator<Item = u32> {
+        let up = self.env.as_deref().unwrap_or_default();
         let last = self.list.partition_point(|reached| reached.first <= at);
         let above = move |i: &usize| up.get(*i).filter(|i| **i != NONE).map(|i| *i as usize);
         std::iter::successors(last.checked_sub(1), above)
@@ -190,7 +190,7 @@ impl ControlGraph {
 
     /// Brings what is reached behind a cycle into a form that can be asked.
     pub(super) fn prepare_reached(&mut self, cycle: CycleId) {
-        if let Some(tree) = self.reached.get_mut(&cycle).filter(|tree| tree.around.is_none()) {
+        if let Some(tree) = self.reached.get_mut(&cycle).filter(|tree| tree.env.is_none()) {
             tree.prepare();
         }
     }
@@ -198,7 +198,7 @@ impl ControlGraph {
     /// The nodes that say that threads that left the cycle at different times reach a position,
     /// after [`prepare_reached`](Self::prepare_reached).
     pub(super) fn reached(&self, cycle: CycleId, at: u32) -> impl Iterator<Item = u32> {
-        self.reached.get(&cycle).into_iter().flat_map(move |tree| tree.around(at))
+        self.reached.get(&cycle).into_iter().flat_map(move |tree| tree.env(at))
     }
 
     /// The node for an edge out of a cycle, if there is one.
@@ -358,7 +358,7 @@ impl ControlGraph {
                 let entry = Reached { first, end, control: number };
                 let tree = self.reached.entry(cycle).or_default();
                 tree.list.push(entry);
-                tree.around = None;
+                tree.env = None;
             }
             _ => {}
         }

@@ -51,7 +51,7 @@ impl Examined {
 
 impl State {
     /// Follows an edit of the control flow, and of instructions as the table lists them.
-    pub(super) fn follow_flow(
+    pub(super) fn update_flow(
         &mut self,
         flow: Flow<'_>,
         (old, carry): (&SyncView<'_>, &Carry<'_>),
@@ -73,8 +73,8 @@ impl State {
         let mut examined = Examined::default();
         self.move_ends(carry, &mut examined, Arc::make_mut(answer));
         let mut carried = self.graph.rename(carry, &view);
-        let around = (&mut view, flow);
-        self.graph.redraw(carry, around, &self.known, &mut carried);
+        let env = (&mut view, flow);
+        self.graph.redraw(carry, env, &self.known, &mut carried);
         if self.graph.is_irregular || !self.has_plain_regions(flow, &view) {
             return Err(GivenUp);
         }
@@ -113,7 +113,7 @@ impl State {
             answer.divergent_exits = exits(&self.graph, &self.known).into();
         }
         let Examined { mut changed, mut uses } = examined;
-        let visited = self.follow(flow, table, (false, &mut changed, &mut uses), answer)?;
+        let visited = self.update(flow, table, (false, &mut changed, &mut uses), answer)?;
         Arc::make_mut(answer).assumed = assumed(&self.graph, &self.known, flow);
         Ok(visited)
     }

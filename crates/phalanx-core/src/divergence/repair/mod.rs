@@ -257,18 +257,18 @@ impl Retained {
         touched: Option<&[Node]>,
     ) -> Result<Outcome, Unfit> {
         self.table.grow(0, flow.cfg.node_count());
-        let Some(visited) = self.follow_flow(flow, touched) else { return self.rebuild(flow) };
+        let Some(visited) = self.update_flow(flow, touched) else { return self.rebuild(flow) };
         self.graph = copy(flow);
         Ok(Outcome::Repaired { visited })
     }
 
     /// How many subjects were visited, or nothing when everything must be derived again.
-    fn follow_flow(&mut self, flow: Flow<'_>, touched: Option<&[Node]>) -> Option<usize> {
+    fn update_flow(&mut self, flow: Flow<'_>, touched: Option<&[Node]>) -> Option<usize> {
         let old = self.graph.view();
         let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let carry = Carry::new(&old, &new, touched)?;
         let both = (&old, &carry);
-        let visited = self.state.follow_flow(flow, both, &self.table, &mut self.answer);
+        let visited = self.state.update_flow(flow, both, &self.table, &mut self.answer);
         self.table.forget_edits();
         visited.ok()
     }

@@ -161,12 +161,12 @@ impl State {
         self.make_room(table);
         grow(answer, table);
         let (mut changed, mut uses) = (Subjects::new(), Uses::new());
-        self.follow(flow, table, (true, &mut changed, &mut uses), answer)
+        self.update(flow, table, (true, &mut changed, &mut uses), answer)
     }
 
     /// Follows the edits of the table; where the graph is another one, examines what is known of
     /// that as well: these subjects and uses.
-    pub(super) fn follow(
+    pub(super) fn update(
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
@@ -188,7 +188,7 @@ impl State {
             }
         }
         let known = (is_same_graph, &mut *changed, &mut *uses);
-        let mut visited = self.follow_levels(flow, table, known, limits)?;
+        let mut visited = self.update_levels(flow, table, known, limits)?;
         changed.sort_unstable();
         changed.dedup();
         let (known, mut rules) = self.rules(flow, table);
@@ -205,7 +205,7 @@ impl State {
 impl State {
     /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count
     /// otherwise than before, and to `uses` those that may.
-    fn follow_levels(
+    fn update_levels(
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,

@@ -150,8 +150,8 @@ exit:
 /// of rounds if it ends at a multiple.
 #[test]
 fn rounds_that_are_counted_in_a_slot() {
-    let text = |start: &str, bound: &str, step: &str, around: [&str; 2]| {
-        let [before, behind] = around;
+    let text = |start: &str, bound: &str, step: &str, env: [&str; 2]| {
+        let [before, behind] = env;
         format!(
             r#"
 target triple = "nvptx64-nvidia-cuda"

@@ -36,7 +36,7 @@ pub(crate) struct AttributeState {
 
 /// Where attributes that name groups belong.
 #[derive(Copy, Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum GroupPlace {
     /// The header of a function.
     Header,
     /// An entry of the call shapes of its body.

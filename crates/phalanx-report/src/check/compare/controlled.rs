@@ -328,13 +328,13 @@ fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
     for scope in [Scope::Wave, Scope::Workgroup] {
         let of_scope =
             |entry: &&mut Entry| (entry.operation.scope == Scope::Wave) == (scope == Scope::Wave);
-        let mut concerned: Vec<&mut Entry> = entries.iter_mut().filter(of_scope).collect();
-        let blocks: Vec<_> = concerned.iter().map(|entry| entry.operation.block).collect();
+        let mut affected: Vec<&mut Entry> = entries.iter_mut().filter(of_scope).collect();
+        let blocks: Vec<_> = affected.iter().map(|entry| entry.operation.block).collect();
         if blocks.is_empty() {
             continue;
         }
         let parted = graph.parted(&blocks, varying(scope, launch));
-        for (entry, parted) in concerned.iter_mut().zip(parted) {
+        for (entry, parted) in affected.iter_mut().zip(parted) {
             entry.depends.parted = parted;
         }
     }

@@ -21,12 +21,12 @@ use phalanx_target::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Side, is_dead, told, words::threads};
-use crate::check::build::{Told, ToldReason};
+use crate::check::build::{Reported, ReportedReason};
 
 /// What was found, and what was executed.
 #[derive(Default)]
 pub(super) struct Found {
-    pub(super) told: Vec<(FunctionInput, Told)>,
+    pub(super) told: Vec<(FunctionInput, Reported)>,
     /// Operations of the later version that were executed.
     pub(super) executed: FxHashSet<(FunctionInput, InstId)>,
     /// Operations of the earlier version that were executed.
@@ -204,7 +204,7 @@ fn not_executed(
     function: FunctionInput,
     name: &str,
     why: &str,
-) -> Option<(FunctionInput, Told)> {
+) -> Option<(FunctionInput, Reported)> {
     let inst = first(new, function)?;
     let message = format!("the two versions of @{name} could not be executed: {why}");
     let mut note = told(Rule::NotExecuted, Level::Note, inst, message);
@@ -232,8 +232,8 @@ fn describe(
     old: &Ready,
     new: &Ready,
     kernel: FunctionInput,
-) -> Option<(FunctionInput, Told)> {
-    let launch = ToldReason {
+) -> Option<(FunctionInput, Reported)> {
+    let launch = ReportedReason {
         kind: "launch",
         message: format!("seen in a launch of {}", seen.launch.words()),
         inst: None,
@@ -256,7 +256,7 @@ fn describe(
                 threads(before),
                 function.unwrap_or_default()
             );
-            said.reasons.push(ToldReason { kind: "before", message, inst: None });
+            said.reasons.push(ReportedReason { kind: "before", message, inst: None });
             said.help.push(match is_barrier {
                 true => "a barrier has to stay where all threads of a workgroup come".to_owned(),
                 false => "an operation that is `convergent` must stay under the conditions that it was under".to_owned(),
@@ -273,7 +273,7 @@ fn describe(
             said.label = format!("before, thread {} came here after a barrier", second.0);
             let message = format!("and thread {} came here before that barrier", first.0);
             let inst = (first.1.0 == second.1.0).then_some(first.1.1);
-            said.reasons.push(ToldReason { kind: "other", message, inst });
+            said.reasons.push(ReportedReason { kind: "other", message, inst });
             said.help.push(
                 "a barrier was removed, or moved over one of the accesses: it may only pass code without accesses".to_owned(),
             );

@@ -33,7 +33,7 @@ use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
 use phalanx_ir::{GlobalName, InstId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Checker, Diagnostic, Judged, Unjudged, build::Told};
+use super::{Checker, Diagnostic, Judged, Unjudged, build::Reported};
 use controlled::Earlier;
 
 /// A version of a module.
@@ -174,8 +174,8 @@ fn is_dead(db: &Database, function: FunctionInput) -> bool {
 }
 
 /// A report about an operation, with its reasons as text.
-fn told(rule: Rule, level: Level, inst: InstId, message: String) -> Told {
-    Told {
+fn told(rule: Rule, level: Level, inst: InstId, message: String) -> Reported {
+    Reported {
         rule,
         level,
         inst,

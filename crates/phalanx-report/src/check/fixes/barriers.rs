@@ -15,11 +15,11 @@
 
 use super::{
     Change,
-    statements::{Code, Loop},
+    statements::{Loop, Tokens},
 };
 
 /// Ways to put a barrier between two places of a text; each is a list of edits.
-pub(super) fn between(code: &Code<'_>, places: [usize; 2], call: &str) -> Vec<Vec<Change>> {
+pub(super) fn between(code: &Tokens<'_>, places: [usize; 2], call: &str) -> Vec<Vec<Change>> {
     let [first, second] = [places[0].min(places[1]), places[0].max(places[1])];
     let (Some(first), Some(second)) = (code.token_at(first), code.token_at(second)) else {
         return Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn between(code: &Code<'_>, places: [usize; 2], call: &str) -> Vec<Ve
 }
 
 /// A barrier before the statement of the second place, in the innermost block around both.
-fn split(code: &Code<'_>, first: usize, second: usize, call: &str) -> Option<Change> {
+fn split(code: &Tokens<'_>, first: usize, second: usize, call: &str) -> Option<Change> {
     let others = code.blocks(second);
     let open = code.blocks(first).into_iter().find(|open| others.contains(open))?;
     let statements = code.statements(open);
@@ -48,7 +48,7 @@ fn split(code: &Code<'_>, first: usize, second: usize, call: &str) -> Option<Cha
 }
 
 /// A statement before another one.
-fn before(code: &Code<'_>, token: usize, call: &str) -> Change {
+fn before(code: &Tokens<'_>, token: usize, call: &str) -> Change {
     let at = code.start(token);
     let text = match code.indent(at) {
         Some(indent) => format!("{call}\n{indent}"),
@@ -58,7 +58,7 @@ fn before(code: &Code<'_>, token: usize, call: &str) -> Change {
 }
 
 /// A statement behind another one, which ends before a token.
-fn behind(code: &Code<'_>, start: usize, end: usize, call: &str) -> Option<Change> {
+fn behind(code: &Tokens<'_>, start: usize, end: usize, call: &str) -> Option<Change> {
     let last = code.range(end.checked_sub(1)?).end;
     let text = match code.indent(code.start(start)) {
         Some(indent) => format!("\n{indent}{call}"),
@@ -68,7 +68,7 @@ fn behind(code: &Code<'_>, start: usize, end: usize, call: &str) -> Option<Chang
 }
 
 /// A barrier at the end of the rounds of a loop.
-fn at_end(code: &Code<'_>, of: Loop, call: &str) -> Option<Vec<Change>> {
+fn at_end(code: &Tokens<'_>, of: Loop, call: &str) -> Option<Vec<Change>> {
     match of {
         Loop::Block(open) => {
             let last = code.statements(open).last()?.clone();
@@ -94,7 +94,7 @@ fn at_end(code: &Code<'_>, of: Loop, call: &str) -> Option<Vec<Change>> {
 }
 
 /// Ways to take a barrier at a place of a text out of the branches around it, nearest first.
-pub(super) fn out_of_branch(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
+pub(super) fn out_of_branch(code: &Tokens<'_>, place: usize) -> Vec<Vec<Change>> {
     let Some(token) = code.token_at(place) else { return Vec::new() };
     let blocks = code.blocks(token);
     let Some(&open) = blocks.first() else { return Vec::new() };
@@ -139,7 +139,7 @@ pub(super) fn out_of_branch(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
 }
 
 /// Removes a statement, and its line if nothing else is there.
-fn removal(code: &Code<'_>, start: usize, end: usize) -> Change {
+fn removal(code: &Tokens<'_>, start: usize, end: usize) -> Change {
     let (mut from, mut to) = (code.range(start).start, code.range(end - 1).end);
     let rest = &code.text()[to..];
     let spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();

@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use super::{Diagnostic, LinedText, Location, Place, SourceFile, Sources};
 pub use lines::{ChangedLines, changed_lines};
-use statements::Code;
+use statements::Tokens;
 
 /// A change that corrects a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -118,7 +118,7 @@ pub fn proposals(diagnostic: &Diagnostic, words: Words, sources: &dyn Sources) -
     let (Some(at), Some(other)) = (offset(&text, place), offset(&text, other)) else {
         return Vec::new();
     };
-    let code = Code::new(text.bytes());
+    let code = Tokens::new(text.bytes());
     let name = |call: &str| call.trim_end_matches(';').replace("CLK_LOCAL_MEM_FENCE", "");
     let missing = |call: &'static str| {
         let ways = barriers::between(&code, [at, other], call);

@@ -8,10 +8,10 @@
 //! A tile is changed only if every use in the text has two indices: a pointer to its first row, or
 //! its size, would change its meaning.
 
-use super::{Change, statements::Code};
+use super::{Change, statements::Tokens};
 
 /// Other masks for a call at a place of a text.
-pub(super) fn masks(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
+pub(super) fn masks(code: &Tokens<'_>, place: usize) -> Vec<Vec<Change>> {
     let Some(token) = code.token_at(place) else { return Vec::new() };
     let is_sync = code.word(token).ends_with(b"_sync") || code.word(token) == b"__syncwarp";
     if !is_sync || code.word(token + 1) != b"(" {
@@ -33,7 +33,7 @@ pub(super) fn masks(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
 }
 
 /// Longer rows for the tile that the statement at a place names.
-pub(super) fn longer_rows(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
+pub(super) fn longer_rows(code: &Tokens<'_>, place: usize) -> Vec<Vec<Change>> {
     let tiles = statement(code, place).map(|range| {
         let named = range.filter(|&at| code.word(at + 1) == b"[");
         let mut names: Vec<&[u8]> = named.map(|at| code.word(at)).collect();
@@ -48,7 +48,7 @@ pub(super) fn longer_rows(code: &Code<'_>, place: usize) -> Vec<Vec<Change>> {
 }
 
 /// The innermost statement at a place.
-fn statement(code: &Code<'_>, place: usize) -> Option<std::ops::Range<usize>> {
+fn statement(code: &Tokens<'_>, place: usize) -> Option<std::ops::Range<usize>> {
     let token = code.token_at(place)?;
     let ends = |&at: &usize| matches!(code.word(at), b";" | b"{" | b"}");
     let start = (0..=token).rev().find(ends)? + 1;
@@ -57,7 +57,7 @@ fn statement(code: &Code<'_>, place: usize) -> Option<std::ops::Range<usize>> {
 }
 
 /// A tile with two dimensions whose rows can be made longer.
-fn longer(code: &Code<'_>, name: &[u8]) -> Option<Change> {
+fn longer(code: &Tokens<'_>, name: &[u8]) -> Option<Change> {
     let mut declared = None;
     for at in (0..code.len()).filter(|&at| code.word(at) == name) {
         let first = Some(at + 1).filter(|&open| code.word(open) == b"[")?;
@@ -76,7 +76,7 @@ fn longer(code: &Code<'_>, name: &[u8]) -> Option<Change> {
 }
 
 /// Whether workgroup memory is declared by the statement up to a token.
-fn is_declaration(code: &Code<'_>, token: usize) -> bool {
+fn is_declaration(code: &Tokens<'_>, token: usize) -> bool {
     let before = (0..token).rev().map(|at| code.word(at));
     let mut before = before.take_while(|word| !matches!(*word, b";" | b"{" | b"}" | b"("));
     before.any(|word| matches!(word, b"__shared__" | b"local" | b"__local"))

@@ -21,7 +21,7 @@ use std::ops::Range;
 const NONE: usize = usize::MAX;
 
 /// A text as tokens, with the partners of its brackets.
-pub(super) struct Code<'t> {
+pub(super) struct Tokens<'t> {
     text: &'t [u8],
     tokens: Vec<Range<usize>>,
     /// For a bracket, the matching one.
@@ -41,11 +41,11 @@ pub(super) enum Loop {
     Statement(usize, usize),
 }
 
-impl<'t> Code<'t> {
-    pub(super) fn new(text: &'t [u8]) -> Code<'t> {
+impl<'t> Tokens<'t> {
+    pub(super) fn new(text: &'t [u8]) -> Tokens<'t> {
         let (tokens, pragmas) = tokens(text);
         let mut code =
-            Code { text, partner: vec![NONE; tokens.len()], block: Vec::new(), tokens, pragmas };
+            Tokens { text, partner: vec![NONE; tokens.len()], block: Vec::new(), tokens, pragmas };
         let (mut open, mut blocks) = (Vec::new(), vec![NONE]);
         for at in 0..code.tokens.len() {
             match code.word(at) {
@@ -365,7 +365,7 @@ __global__ void k(int *p) { // a } in a comment
 }
 ";
 
-    fn statements(code: &Code<'_>, open: usize) -> Vec<String> {
+    fn statements(code: &Tokens<'_>, open: usize) -> Vec<String> {
         let text = |range: &Range<usize>| {
             let bytes = code.range(range.start).start..code.range(range.end - 1).end;
             let text = String::from_utf8_lossy(&code.text()[bytes]).into_owned();
@@ -376,7 +376,7 @@ __global__ void k(int *p) { // a } in a comment
 
     #[test]
     fn statements_end_where_they_do() {
-        let code = Code::new(TEXT.as_bytes());
+        let code = Tokens::new(TEXT.as_bytes());
         let at = |word: &str| code.token_at(TEXT.find(word).expect(word)).expect(word);
         let blocks = code.blocks(at("do f"));
         assert_eq!(blocks.len(), 2);
@@ -395,7 +395,7 @@ __global__ void k(int *p) { // a } in a comment
 
     #[test]
     fn loops_around_two_places() {
-        let code = Code::new(TEXT.as_bytes());
+        let code = Tokens::new(TEXT.as_bytes());
         let at = |word: &str| code.token_at(TEXT.find(word).expect(word)).expect(word);
         let block = code.blocks(at("b[0]"))[0];
         assert_eq!(code.loops(at("b[0]"), at("e[1]")), [Loop::Block(block)]);
@@ -406,7 +406,7 @@ __global__ void k(int *p) { // a } in a comment
 
     #[test]
     fn a_pragma_belongs_to_its_statement() {
-        let code = Code::new(TEXT.as_bytes());
+        let code = Tokens::new(TEXT.as_bytes());
         let of_loop = code.token_at(TEXT.find("for (int").expect("it")).expect("it");
         assert_eq!(code.start(of_loop), TEXT.find("#pragma").expect("it"));
         assert_eq!(code.indent(code.start(of_loop)), Some("  "));

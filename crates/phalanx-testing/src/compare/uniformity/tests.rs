@@ -77,8 +77,14 @@ fn everything_is_read() {
     );
     assert!(f.blocks[0].terminators[0].text.ends_with("i32 1, label %d\n]"));
     assert_eq!(f.by_name(), BTreeMap::from([("%x", true), ("%y", false)]));
-    assert!(f.is_divergent(&Place::Definition(0, 0)) && !f.is_divergent(&Place::Definition(0, 1)));
-    assert!(f.is_divergent(&Place::Terminator(0)) && !f.is_divergent(&Place::Terminator(1)));
+    assert!(
+        f.is_divergent(&DefinitionPlace::Definition(0, 0))
+            && !f.is_divergent(&DefinitionPlace::Definition(0, 1))
+    );
+    assert!(
+        f.is_divergent(&DefinitionPlace::Terminator(0))
+            && !f.is_divergent(&DefinitionPlace::Terminator(1))
+    );
     assert!(functions[1].1.all_uniform);
 }
 

@@ -67,7 +67,7 @@ use crate::policy::{USE_BLOCKS, most_visits};
 impl Joins {
     /// The versions after an edit; `rows` are the rows before and now. `None` if the budget was
     /// exceeded, or if the variable had no definition before and has one now.
-    pub(in crate::memory::form) fn follow(
+    pub(in crate::memory::form) fn update(
         &self,
         change: &Change<'_>,
         rows: [&Rows; 2],

@@ -7,7 +7,7 @@ use phalanx_ir::{BlockId, InstId, flow::block_of};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 use super::{COUNT, Case, Form, Graphs, Look, readers_are_right, said};
-use crate::memory::{Followed, form::change::Change, ssa::Pruning};
+use crate::memory::{UpdatedFact, form::change::Change, ssa::Pruning};
 
 /// Successors by block.
 type Lists = Vec<Vec<Node>>;
@@ -121,10 +121,10 @@ fn what_follows_edits_of_the_graph_is_the_form_from_scratch() {
                 let looked: Vec<Look> = changed.iter().map(|&i| case.look(i, *pruning)).collect();
                 let scratch = case.form(*pruning);
                 count += 1;
-                match form.follow(&case.body, graphs, &looked, Some(&blocks)) {
-                    Followed::Unknown => panic!("{what}: blocks keep their numbers"),
-                    Followed::Same => {}
-                    Followed::Other(new) => {
+                match form.update(&case.body, graphs, &looked, Some(&blocks)) {
+                    UpdatedFact::Unknown => panic!("{what}: blocks keep their numbers"),
+                    UpdatedFact::Same => {}
+                    UpdatedFact::Other(new) => {
                         assert!(new != *form, "{what}: it is the same");
                         let found = repairs([form, &new], graphs, (*pruning, &blocks));
                         repaired += found[0];
@@ -157,7 +157,7 @@ fn repairs(
         let [before, now] = [old, new].map(|form| &form.joins[usize::from(variable)]);
         if *before != Arc::default() && *now != Arc::default() {
             let rows = [&old.rows, &new.rows];
-            let is_repaired = before.follow(&change, rows, (variable, pruning)).is_some();
+            let is_repaired = before.update(&change, rows, (variable, pruning)).is_some();
             found[usize::from(!is_repaired)] += 1;
         }
     }

@@ -81,7 +81,7 @@ impl Scan<'_> {
     /// callee does with it.
     fn pass(&mut self, call: InstId, position: usize, address: Address) -> bool {
         let is_followed = self.code.body.inst(call).opcode == Opcode::Call
-            && of_call(self.code, self.around.calls, call).is_some_and(|summary| {
+            && of_call(self.code, self.env.calls, call).is_some_and(|summary| {
                 summary.through.as_ref().is_some_and(|through| through.is_followed(position))
             });
         if is_followed {
@@ -96,7 +96,7 @@ impl Scan<'_> {
     /// Adds the accesses of a callee through the addresses in `passed[first..]`, according to its
     /// summary.
     pub(super) fn followed(&mut self, call: InstId, block: Node, first: usize) {
-        let Some(summary) = of_call(self.code, self.around.calls, call) else { return };
+        let Some(summary) = of_call(self.code, self.env.calls, call) else { return };
         let Some(through) = &summary.through else { return };
         let given = self.passed.split_off(first);
         let attributes = self.code.body.call_info(call).attributes;

@@ -10,9 +10,9 @@ use crate::memory::{
     private::{
         Effect, Passed, PrivateMemory, Slot, Touch,
         accesses::{Address, Object, Wanted},
-        concern::Concern,
+        dependencies::DependencySet,
         entries::Entries,
-        holders::{Held, HeldAddress, Holder},
+        holders::{HeldAddress, Holder, SlotContents},
         objects::{is_address, number},
         passed::calls_of,
         slots::{divide, event_kind, writes},
@@ -60,7 +60,7 @@ impl Scan<'_> {
         room: Entries,
         form: impl FnOnce(&[(Node, Event)], u32) -> (Events, Ssa, Vec<u32>),
     ) -> PrivateMemory {
-        let mut concern = self.concern_of_all();
+        let mut dependencies = self.dependencies_of_all();
         let objects = std::mem::take(&mut self.objects);
         let mut accesses = std::mem::take(&mut self.accesses);
         let mut is_wanted = vec![self.reach.wanted == Wanted::All; objects.len()];
@@ -72,7 +72,7 @@ impl Scan<'_> {
             is_wanted[object] && objects[object].is_private
         });
         for (object, _) in objects.iter().zip(is_wanted).filter(|(_, is_wanted)| !is_wanted) {
-            concern.unwanted.insert(object.alloca);
+            dependencies.unwanted.insert(object.alloca);
         }
         if self.reach.has_pointees {
             // A return does not count as an access of an object without other accesses.
@@ -137,10 +137,10 @@ impl Scan<'_> {
             }
         }
         first.trim();
-        if concern.is_known() {
-            concern.accesses = accesses;
+        if dependencies.is_known() {
+            dependencies.accesses = accesses;
         }
-        let (concerned, has_slots) = (self.concerned, self.has_slots);
+        let (affected, has_slots) = (self.affected, self.has_slots);
         let is_plain = self.is_plain;
         let origins = Origins::default();
         let mut passed: Vec<Passed> = self
@@ -157,9 +157,11 @@ impl Scan<'_> {
         let held = self.held.iter().filter_map(|&(load, address)| Some((load, named(address)?)));
         let mut held: Vec<(InstId, HeldAddress)> = held.collect();
         held.sort_unstable_by_key(|(load, _)| number(*load));
-        let holder = |(&slot, held): (&InstId, &Held)| match *held {
-            Held::Address(address, store) => Some((slot, Holder { held: named(address)?, store })),
-            Held::Nothing | Held::Other => None,
+        let holder = |(&slot, held): (&InstId, &SlotContents)| match *held {
+            SlotContents::Address(address, store) => {
+                Some((slot, Holder { held: named(address)?, store }))
+            }
+            SlotContents::Nothing | SlotContents::Other => None,
         };
         let mut holders: Vec<(InstId, Holder)> = self.holders.iter().filter_map(holder).collect();
         holders.sort_unstable_by_key(|(slot, _)| number(*slot));
@@ -186,8 +188,8 @@ impl Scan<'_> {
             touch_of,
             events,
             ssa,
-            concerned,
-            concern,
+            affected,
+            dependencies,
             origins,
             passed,
             held,
@@ -196,26 +198,26 @@ impl Scan<'_> {
     }
 
     /// The dependency set of the answer, without the accesses.
-    fn concern_of_all(&self) -> Concern {
+    fn dependencies_of_all(&self) -> DependencySet {
         // Effects of callees depend on more than instructions of this function.
         if self.reach.follows_calls || self.reach.has_pointees {
-            return Concern::default();
+            return DependencySet::default();
         }
-        let mut concern = Concern::new(self.reach);
+        let mut dependencies = DependencySet::new(self.reach);
         let body = self.code.body;
-        concern.allocas = self.objects.iter().map(|object| object.alloca).collect();
+        dependencies.allocas = self.objects.iter().map(|object| object.alloca).collect();
         let is_private = |object: u32| self.objects[object as usize].is_private;
         for &(user, _) in self.users.iter().filter(|(_, object)| is_private(*object)) {
             match self.address_of(user.into()).is_some() {
-                true => concern.addresses.insert(user),
-                false => concern.users.insert(user),
+                true => dependencies.addresses.insert(user),
+                false => dependencies.users.insert(user),
             }
         }
         for object in &self.objects {
             match object.witness {
-                None => concern.addresses.insert(object.alloca),
+                None => dependencies.addresses.insert(object.alloca),
                 Some((by, operand)) => {
-                    let mut witness = |inst| concern.witnesses.push((inst, object.alloca));
+                    let mut witness = |inst| dependencies.witnesses.push((inst, object.alloca));
                     witness(by);
                     // The steps from the escaping address up to the object: each address is
                     // computed from one other.
@@ -229,8 +231,8 @@ impl Scan<'_> {
             }
         }
         let place = |(inst, object): &(InstId, InstId)| (number(*inst), number(*object));
-        concern.witnesses.sort_unstable_by_key(place);
-        concern
+        dependencies.witnesses.sort_unstable_by_key(place);
+        dependencies
     }
 
     /// Marks objects as escaped whose address comes into a phi over an edge that the scan had not
@@ -240,7 +242,7 @@ impl Scan<'_> {
         for phi in phis {
             for &value in body.phi_values(phi) {
                 if let Some(address) = self.address_of(value) {
-                    self.concern(phi);
+                    self.dependencies(phi);
                     self.users.push((phi, address.object));
                     self.current = Some((phi, value));
                     self.escape(address);

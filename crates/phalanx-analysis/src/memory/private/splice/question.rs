@@ -31,7 +31,7 @@ use rustc_hash::FxHashSet;
 
 use crate::code::Code;
 use crate::memory::{
-    private::{PrivateMemory, follow::is_slot, is_address},
+    private::{PrivateMemory, is_address, update::is_slot},
     ssa::Disturbed,
 };
 use crate::policy::PRIVATE_STEPS;
@@ -106,22 +106,22 @@ impl Search<'_> {
         self.question.all.insert(inst);
         let known = self.known;
         for access in known.accesses_of(inst) {
-            self.join(known.concern.allocas[access.object as usize]);
+            self.join(known.dependencies.allocas[access.object as usize]);
         }
     }
 
     /// Adds the objects that a changed instruction uses or used.
     fn changed(&mut self, inst: InstId) -> Option<()> {
-        let (body, concern) = (self.code.body, &self.known.concern);
+        let (body, dependencies) = (self.code.body, &self.known.dependencies);
         self.had(inst);
-        concern.witnessed_by(inst).for_each(|object| self.join(object));
+        dependencies.witnessed_by(inst).for_each(|object| self.join(object));
         if body.inst(inst).opcode == Opcode::Alloca {
             self.join(inst);
         }
         if body.block_of(inst).is_some() {
             self.given(inst)?;
         }
-        match concern.addresses.contains(inst) {
+        match dependencies.addresses.contains(inst) {
             true => self.below(inst),
             false => Some(()),
         }
@@ -132,8 +132,10 @@ impl Search<'_> {
     fn given(&mut self, inst: InstId) -> Option<()> {
         for &operand in self.code.body.operands(inst) {
             if let Some(object) = self.object(operand)? {
-                let concern = &self.known.concern;
-                if self.known.is_object(object) || concern.witnessed_by(object).next().is_none() {
+                let dependencies = &self.known.dependencies;
+                if self.known.is_object(object)
+                    || dependencies.witnessed_by(object).next().is_none()
+                {
                     self.join(object);
                 }
             }
@@ -166,7 +168,7 @@ impl Search<'_> {
                 self.question.step()?;
                 let user = read.user;
                 self.had(user);
-                if self.known.concern.addresses.contains(user) && seen.insert(user) {
+                if self.known.dependencies.addresses.contains(user) && seen.insert(user) {
                     work.push(user);
                 }
             }

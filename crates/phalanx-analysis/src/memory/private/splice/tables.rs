@@ -29,8 +29,8 @@ use crate::code::Code;
 use crate::edited::Edited;
 use crate::memory::{
     private::{
-        PrivateMemory, Slot, Touch, accesses::Access, concern::Concern, entries::Entries,
-        objects::number,
+        PrivateMemory, Slot, Touch, accesses::Access, dependencies::DependencySet,
+        entries::Entries, objects::number,
     },
     ssa::{LEFT_OUT, Part, Ssa},
 };
@@ -132,10 +132,10 @@ impl<'a> Places<'a> {
     /// All objects in order. Each one is taken from the old table or from the part, and has its
     /// number there.
     pub(super) fn of_objects(&mut self, part: &PrivateMemory) -> Option<Vec<Piece>> {
-        let (old, body) = (&self.old.concern.allocas, self.body);
-        let mut objects = Vec::with_capacity(old.len() + part.concern.allocas.len());
+        let (old, body) = (&self.old.dependencies.allocas, self.body);
+        let mut objects = Vec::with_capacity(old.len() + part.dependencies.allocas.len());
         let mut at: usize = 0;
-        for (new, &alloca) in (0..).zip(&part.concern.allocas) {
+        for (new, &alloca) in (0..).zip(&part.dependencies.allocas) {
             // Places are in ascending order.
             let from = at.saturating_sub(1);
             let is_alloca = |inst: &InstId| body.inst(*inst).opcode == Opcode::Alloca;
@@ -156,7 +156,7 @@ impl<'a> Places<'a> {
 
     fn keep(&self, objects: &mut Vec<Piece>, range: Range<usize>) {
         for number in range {
-            let alloca = self.old.concern.allocas[number];
+            let alloca = self.old.dependencies.allocas[number];
             if !self.question.objects.contains(&alloca) {
                 objects.push(Piece { alloca, number: number as u32, is_new: false });
             }
@@ -172,7 +172,7 @@ impl PrivateMemory {
     }
 
     fn block(&self, touch: &Touch) -> Node {
-        self.concern.accesses[touch.access as usize].block
+        self.dependencies.accesses[touch.access as usize].block
     }
 }
 
@@ -205,9 +205,9 @@ impl<'a> Numbers<'a> {
             first..end
         };
         Numbers {
-            slots_of: from.concern.allocas.iter().map(slots_of).collect(),
+            slots_of: from.dependencies.allocas.iter().map(slots_of).collect(),
             from,
-            object: vec![LEFT_OUT; from.concern.allocas.len()],
+            object: vec![LEFT_OUT; from.dependencies.allocas.len()],
             slot: vec![LEFT_OUT; from.slots.len()],
             event: vec![LEFT_OUT; from.touches.len()],
         }
@@ -239,8 +239,8 @@ impl Made {
         let touches = from.touches.get(range.start as usize..range.end as usize)?;
         let Some(first) = touches.first() else { return Some(()) };
         let behind = from.touches.get(range.end as usize);
-        let end = behind.map_or(from.concern.accesses.len(), |touch| touch.access as usize);
-        let accesses = &from.concern.accesses[first.access as usize..end];
+        let end = behind.map_or(from.dependencies.accesses.len(), |touch| touch.access as usize);
+        let accesses = &from.dependencies.accesses[first.access as usize..end];
         let (first, moved) = (first.access, self.accesses.len() as u32);
         let object = |access: &Access| numbers.object[access.object as usize];
         self.accesses.extend(accesses.iter().map(|a| Access { object: object(a), ..*a }));
@@ -307,7 +307,7 @@ pub(super) fn joined(
     let count = *start.last()? as usize;
     let mut made = Made { start, touch_of: vec![0; count], ..Made::default() };
     made.touches.reserve_exact(count);
-    made.accesses.reserve_exact(old.concern.accesses.len() + part.concern.accesses.len());
+    made.accesses.reserve_exact(old.dependencies.accesses.len() + part.dependencies.accesses.len());
     inserted.sort_by_key(|(place, _)| *place);
     let mut runs = runs(old.touches.len() as u32, &gone, inserted);
     if let Some(dom) = order {
@@ -332,9 +332,9 @@ pub(super) fn joined(
         touch_of,
         events,
         ssa,
-        concerned: old.concerned.clone(),
+        affected: old.affected.clone(),
         has_slots: old.has_slots || part.has_slots,
-        concern: Concern { accesses, allocas, ..Concern::default() },
+        dependencies: DependencySet { accesses, allocas, ..DependencySet::default() },
         objects: private,
         ..PrivateMemory::default()
     })
