@@ -12,9 +12,9 @@
 //! # How
 //!
 //! Tables from scratch are changed after they are made ([`AssumedFacts::apply`]). A
-//! [`DivergenceUpdater`](crate::update::DivergenceUpdater) retains the lists that its tables were made with. It
-//! applies the [`Difference`] to the present lists as it applies an edit: a load whose entry has
-//! changed is lowered again.
+//! [`DivergenceUpdater`](crate::update::DivergenceUpdater) retains the lists that its tables were
+//! made with. It applies the [`Difference`] to the present lists as it applies an edit: a load
+//! whose entry has changed is lowered again.
 //!
 //! O(entries); O(1) if the lists are the same ones.
 

@@ -104,8 +104,8 @@ impl Convergence {
         Self::of(code, cycles, callee, insts)
     }
 
-    /// The same, but looks only at `insts`: instructions that [concern](depends_on) it, in the order
-    /// of the text.
+    /// The same, but looks only at `insts`: instructions that [affect](depends_on) it, in the
+    /// order of the text.
     #[must_use]
     pub fn of(
         code: Code<'_>,

@@ -11,7 +11,7 @@
 //! | folder | what it holds |
 //! |---|---|
 //! | [`policy`], [`edited`], [`joins`] | thresholds that choose between a repair and solving from scratch; lists of edited instructions; joins of a graph |
-//! | [`code`] | what analyses are given: a function, its surroundings, summaries of its callees, as plain data |
+//! | [`code`] | what analyses are given: a function, its environment, summaries of its callees, as plain data |
 //! | [`listing`], [`launch`] | lists of instructions that are updated after edits; what is known of launches |
 //! | [`memory`] | private objects and SSA forms of memory |
 //! | [`spaces`] | which memories a pointer may lead to |

@@ -174,7 +174,7 @@ impl RaceFree {
         &self.loads
     }
 
-    /// Updates the loads after changes of instructions that [concern](depends_on) them, and of
+    /// Updates the loads after changes of instructions that [affect](depends_on) them, and of
     /// [blocks](crate::edited::Edited::blocks); the addresses of unchanged loads have to lead where
     /// they led. Returns whether the list of loads has changed. Returns None if it has to be made
     /// anew, since an acquire or a fence came, went, moved or changed; an acquire may move together

@@ -146,8 +146,8 @@ impl Judged {
 
     /// Brings the findings up to date after changes of instructions, in the same blocks with the
     /// same edges except for one split; `is_memory` says whether some changed instruction [concerns
-    /// memory](memory_depends_on). Returns how many operations were judged again; None if all have to
-    /// be.
+    /// memory](memory_depends_on). Returns how many operations were judged again; None if all have
+    /// to be.
     #[must_use]
     pub fn update(
         &mut self,

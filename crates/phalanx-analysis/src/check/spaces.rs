@@ -99,8 +99,8 @@ pub fn findings_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
 }
 
 /// The instructions for which [`findings_at`] may differ from before, when addresses led where
-/// `before` says. `changed` are the changed instructions that [concern](depends_on) findings. None if
-/// it is cheaper to find everything anew.
+/// `before` says. `changed` are the changed instructions that [affect](depends_on) findings. None
+/// if it is cheaper to find everything anew.
 #[must_use]
 pub fn to_look_at(
     of: SpaceContext<'_>,

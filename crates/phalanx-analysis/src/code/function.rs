@@ -24,7 +24,7 @@ pub struct Code<'a> {
     pub library: &'a Library,
 }
 
-/// What is known about the surroundings of a function.
+/// What is known about the environment of a function.
 #[derive(Copy, Clone)]
 pub struct Environment<'a> {
     /// The target.

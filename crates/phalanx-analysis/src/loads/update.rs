@@ -15,7 +15,7 @@
 //! | anything else that may write or acquire, blocks or edges, uses of what addresses are based on | loads that depend on what happens before them are classified again; the list of acquires is retained |
 //!
 //! What happens *before* a load ([`clobbers`](super::clobbers)) depends on the whole function. The
-//! follower remembers the loads that depend on it. Stores and calls that come or go do not affect
+//! updater remembers the loads that depend on it. Stores and calls that come or go do not affect
 //! other loads, as long as the rest is the same.
 //!
 //! # Invariants
@@ -49,13 +49,13 @@ use crate::{
     spaces::MemoryKinds,
 };
 
-/// Facts that the follower retains together with the answer.
+/// Facts that the updater retains together with the answer.
 pub type Shared<'a> = (&'a Arc<PointerFlow>, &'a Arc<PrivateMemory>);
 
 /// The changes that may affect classes.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadEdits<'a> {
-    /// Instructions that [concern](super::depends_on) classes, as they were or as they are.
+    /// Instructions that [affect](super::depends_on) classes, as they were or as they are.
     pub changed: &'a [InstId],
     /// See [`Edited::blocks`](crate::edited::Edited::blocks).
     pub blocks: Option<&'a [BlockId]>,

@@ -71,7 +71,7 @@ pub struct FullRules<'a> {
 const KNOWN: usize = 16;
 
 impl<'a> FullRules<'a> {
-    /// The rules for a function in its surroundings.
+    /// The rules for a function in its environment.
     #[must_use]
     pub fn new(code: Code<'a>, env: Environment<'a>) -> Self {
         Self::with_shapes(code, env, Box::new(Shapes::new(code, env, Trust::Nothing)))

@@ -53,7 +53,7 @@ struct Known {
 const KNOWN: usize = 16;
 
 impl<'a> LlvmRules<'a> {
-    /// The rules for a function in its surroundings.
+    /// The rules for a function in its environment.
     #[must_use]
     pub fn new(code: Code<'a>, env: Environment<'a>, exact: bool) -> Self {
         let architecture = env.target.architecture();

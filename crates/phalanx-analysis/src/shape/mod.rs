@@ -117,7 +117,7 @@ pub struct Shapes {
     room: Vec<update::Queued>,
 }
 
-/// The context of a computation: the code, the numbers of its values, and its surroundings.
+/// The context of a computation: the code, the numbers of its values, and its environment.
 #[derive(Clone, Copy)]
 pub(crate) struct ShapeContext<'a> {
     pub(crate) code: Code<'a>,

@@ -179,7 +179,7 @@ impl RetainedKinds {
         &self.answer
     }
 
-    /// Brings the kinds up to date. The surroundings of the function have to be the same; `memory`
+    /// Brings the kinds up to date. The environment of the function has to be the same; `memory`
     /// is the present private memory of objects with addresses. Returns how many nodes were
     /// evaluated. Returns None if the kinds have to be found anew; the state is then invalid.
     pub fn repair(

@@ -60,7 +60,7 @@ const LIMIT: usize = 1 << 20;
 pub struct Facts<'a> {
     /// Its code.
     pub code: Code<'a>,
-    /// Its surroundings: target, launch, callees.
+    /// Its environment: target, launch, callees.
     pub env: Environment<'a>,
     /// Blocks and edges.
     pub cfg: &'a Cfg,

@@ -190,8 +190,8 @@ impl Scan<'_> {
                     self.env.calls.summary(name).filter(|s| s.ty == Some(info.function_type)).map(
                         |summary| {
                             let mut effects = self.seen_from_here(call, summary.effects);
-                            // A summary from code overrides the attribute of the call. That attribute
-                            // overrides a summary from attributes.
+                            // A summary from code overrides the attribute of the call. That
+                            // attribute overrides a summary from attributes.
                             effects.convergent |=
                                 !summary.is_from_code && site.has(AttrKind::Convergent);
                             effects

@@ -1,25 +1,26 @@
 //! Divergence of a function that is being edited: from scratch, or by repair of retained state.
 //!
-//! A [`DivergenceUpdater`] is asked after every edit. What it retains depends on what it has been asked:
+//! A [`DivergenceUpdater`] is asked after every edit. What it retains depends on what it has been
+//! asked:
 //!
 //! - The first time it solves, and retains only the [tables](super::lowering) that it solved, so a
 //!   function that is analysed once costs no more than a solution. (A caller that does not want the
-//!   tables either solves the first time without a follower: see [`DivergenceUpdater::seen`].)
-//! - When a large function is asked about again after a change, the follower retains a
+//!   tables either solves the first time without an updater: see [`DivergenceUpdater::seen`].)
+//! - When a large function is asked about again after a change, the updater retains a
 //!   [`Retained`], which it repairs from then on. To build one costs two or three times what
 //!   solving does.
 //! - After very few changes (one in 1024 instructions, or 8) it builds one at once: the driver
 //!   probably asks after each edit. After more changes, as passes over a whole function make, it
 //!   builds one when that happens twice in a row (but not where the tables are those of [another
-//!   follower](DivergenceUpdater::seen)).
+//!   updater](DivergenceUpdater::seen)).
 //! - Until then the tables are brought up to date, if at most an eighth of the function has
 //!   changed, and solved again.
 //!
-//! **Soundness.** The answer is a function of code, surroundings and control flow alone; retained
+//! **Soundness.** The answer is a function of code, environment and control flow alone; retained
 //! state only changes how fast it is found. Retained state is used only for exactly the inputs that
-//! it was brought up to date with, which a [`Stamp`] identifies. The owner of a follower takes it
+//! it was brought up to date with, which a [`Stamp`] identifies. The owner of an updater takes it
 //! out of its place while it works and puts it back afterwards. So an update that is interrupted
-//! loses the follower instead of leaving it half updated.
+//! loses the updater instead of leaving it half updated.
 //!
 //! | what changed | what happens |
 //! |---|---|
@@ -27,7 +28,7 @@
 //! | instructions | these are lowered again, the answer is repaired |
 //! | the [assumptions](crate::assumed_facts::AssumedFacts) | loads with another entry are lowered again, the answer is repaired |
 //! | control flow | the same; objects of private memory that have another SSA form are lowered again, touched blocks and their terminators are looked at, and the answer is repaired from the differences of the flow facts |
-//! | surroundings | solved from scratch, with new retained state |
+//! | environment | solved from scratch, with new retained state |
 //! | a good part of the function, or the history does not reach back | solved from scratch; state is retained again after the next few changes |
 
 use std::sync::Arc;
@@ -89,7 +90,7 @@ struct Seen {
 enum Mood {
     /// No expectation: so far, asked about once.
     Once,
-    /// The last query came after many changes; a second one in a row makes the follower retain
+    /// The last query came after many changes; a second one in a row makes the updater retain
     /// state.
     Again,
     /// No state can be retained while the control flow is the same.
@@ -104,14 +105,14 @@ struct RetainedTables {
 }
 
 impl DivergenceUpdater {
-    /// A follower that has not been asked. It retains the [tables](super::lowering) of the function
+    /// An updater that has not been asked. It retains the [tables](super::lowering) of the function
     /// from the first time on, and [gives](Self::table) them to others.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
         Self { sources, purpose: Purpose::Divergence, keeps_tables: true, state: State::New }
     }
 
-    /// A follower that will retain solutions, but no tables alone. The divergence of the function
+    /// An updater that will retain solutions, but no tables alone. The divergence of the function
     /// was solved from scratch before, at that position of its history.
     #[must_use]
     pub fn seen(sources: Sources, position: u64) -> Self {
@@ -120,7 +121,7 @@ impl DivergenceUpdater {
         Self { keeps_tables: false, state, ..Self::new(sources) }
     }
 
-    /// The same follower, which retains tables from now on.
+    /// The same updater, which retains tables from now on.
     #[must_use]
     pub fn keeping_tables(self) -> Self {
         Self { keeps_tables: true, ..self }
@@ -135,7 +136,7 @@ impl DivergenceUpdater {
         State::Seen(Box::new(Seen { stamp, mood, tables }))
     }
 
-    /// The tables of the function, if the follower has those of this stamp. By our own rules they
+    /// The tables of the function, if the updater has those of this stamp. By our own rules they
     /// are what [`full_with`](crate::lower::full_with) makes of the function, with other numbers
     /// for the values that stand for memory. O(values + uses).
     #[must_use]
@@ -191,7 +192,7 @@ impl DivergenceUpdater {
         }
     }
 
-    /// How often private memory was looked at again since the follower retained state.
+    /// How often private memory was looked at again since the updater retained state.
     #[must_use]
     pub fn looks(&self) -> Looks {
         match &self.state {
@@ -261,7 +262,7 @@ impl DivergenceUpdater {
                     (Mood::Once, Some(changes)) if changes.len() > most_by_single_edits(size) => {
                         self.solve(&subject, Mood::Again, tables)
                     }
-                    // Solved from the tables of another follower, which costs less than to retain
+                    // Solved from the tables of another updater, which costs less than to retain
                     // state.
                     (Mood::Again, Some(changes))
                         if !self.keeps_tables

@@ -3,12 +3,12 @@
 //!
 //! # What
 //!
-//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. A
-//! follower retains them from its first answer on, in the form in which lowering has left them.
+//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. An
+//! updater retains them from its first answer on, in the form in which lowering has left them.
 //! That takes some 60 bytes for each instruction, 100 where there are many stack slots, and less by
 //! LLVM's rules; it takes hardly any time. After an edit the tables are converted to an editable
 //! form ([`Tables::edited`]), and changed instructions are restated in them. So a solution from
-//! scratch lowers only what has changed. (The follower solves from scratch where too much has
+//! scratch lowers only what has changed. (The updater solves from scratch where too much has
 //! changed for a repair, or where none is worth it yet.) A solution of the same tables with further
 //! [assumptions](AssumedFacts) lowers nothing.
 //!

@@ -1,6 +1,6 @@
 //! Incremental update of what was found about a function, while the function is edited.
 //!
-//! A *follower* is asked after every edit. It returns what solving from scratch would return, and
+//! A *updater* is asked after every edit. It returns what solving from scratch would return, and
 //! retains state that makes the next answer cheap. Each answer says how it was found ([`Found`]),
 //! so that tests can assert it.
 //!
@@ -13,12 +13,12 @@
 //! For a function of at least [`LARGE`](crate::policy::LARGE) instructions:
 //!
 //! ```text
-//! let mut follower = Follower::new(Sources::Full);
-//! follower.answer(subject, |_| None, scratch);         // Found::Solved: retains only the tables
+//! let mut updater = Updater::new(Sources::Full);
+//! updater.answer(subject, |_| None, scratch);         // Found::Solved: retains only the tables
 //! edit(&mut body);                                     // %x = add becomes %x = mul
-//! follower.answer(subject, |_| Some(changes), scratch); // Found::Kept: solved, and now retained
+//! updater.answer(subject, |_| Some(changes), scratch); // Found::Kept: solved, and now retained
 //! edit(&mut body);                                     // %y = add becomes %y = mul
-//! follower.answer(subject, |_| Some(changes), scratch); // Found::Repaired { visited: 3 }
+//! updater.answer(subject, |_| Some(changes), scratch); // Found::Repaired { visited: 3 }
 //! ```
 //!
 //! [`Subject`] is the function as it is now, [`Stamp`] identifies the inputs of an answer,

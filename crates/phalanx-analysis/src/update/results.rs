@@ -8,11 +8,11 @@
 //! | [`Through`](crate::code::calls::Through): what is done through pointers | solutions, if the memory behind a pointer argument is tracked | the same if none is tracked, and no instruction has changed that [concerns](pointers_depend_on) pointers; otherwise the solutions are repaired ([`ThroughUpdater`](super::ThroughUpdater)) |
 //! | [`Results`] | solutions with the function's own sources and with its arguments | the solutions are repaired ([`ResultUpdater`]) |
 //!
-//! **Results.** The [`DivergenceUpdater`] of the function has the solutions. The [`Returns`] depend on the
-//! graph, on the `ret` instructions, and on where the returned values are computed; they are found
-//! again when one of these changes. Whether the result depends on the time of the call is shown by
-//! one *witness*, an instruction that is not pure. While the witness has not changed, it proves
-//! that there is one. If there was none, only a changed instruction can be one now.
+//! **Results.** The [`DivergenceUpdater`] of the function has the solutions. The [`Returns`] depend
+//! on the graph, on the `ret` instructions, and on where the returned values are computed; they are
+//! found again when one of these changes. Whether the result depends on the time of the call is
+//! shown by one *witness*, an instruction that is not pure. While the witness has not changed, it
+//! proves that there is one. If there was none, only a changed instruction can be one now.
 //!
 //! **Complexity.** The cost of the repairs, and O(returns).
 

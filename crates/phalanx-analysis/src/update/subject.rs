@@ -1,4 +1,4 @@
-//! What a follower is asked about, and what it answers.
+//! What an updater is asked about, and what it answers.
 
 use phalanx_core::{
     affect::Value,
@@ -59,7 +59,7 @@ pub struct Subject<'a> {
     pub env: Environment<'a>,
     /// Facts about its control flow.
     pub flow: Flow<'a>,
-    /// Identifies code, surroundings and flow.
+    /// Identifies code, environment and flow.
     pub stamp: Stamp,
     /// Assumptions besides.
     pub assumed_facts: &'a AssumedFacts,
@@ -84,7 +84,7 @@ pub enum Found {
     Rebuilt,
 }
 
-/// What a follower computes.
+/// What an updater computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Divergence,

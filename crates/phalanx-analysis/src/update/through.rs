@@ -5,8 +5,9 @@
 //! The [`DivergenceUpdater`] of the function solves it [with
 //! pointees](crate::memory::PrivateMemory::with_pointees): its tables have rows for the memory that
 //! arguments point to. After an edit, the rows of affected objects are stated again
-//! ([`PrivateMemoryUpdater`](crate::memory::PrivateMemoryUpdater)). The follower retains the solution with the
-//! function's own sources, and one solution for each input of [`Through`] as the only source.
+//! ([`PrivateMemoryUpdater`](crate::memory::PrivateMemoryUpdater)). The updater retains the
+//! solution with the function's own sources, and one solution for each input of [`Through`] as the
+//! only source.
 //!
 //! What is read off the solutions depends on the SSA form of the objects ([`SlotFacts`]) and on the
 //! [`Returns`], as for results. The SSA form is looked at again for objects that a changed

@@ -1,7 +1,7 @@
 //! Divergence of an edited function: incremental update of state that is retained beside the memos.
 //!
 //! Each function retains a [`DivergenceUpdater`] per set of rules, and a few more, one per set of
-//! [`Assumptions`] that was queried. A query takes the follower out of its place while it works. A
+//! [`Assumptions`] that was queried. A query takes the updater out of its place while it works. A
 //! query that is cancelled or panics loses it, and the next query starts from scratch. The retained
 //! state is valid for one dependency stamp: a position in the history of the body, and two numbers
 //! that change whenever another input does ([`graph_facts()`], [`env`], both in one
@@ -169,7 +169,7 @@ impl RetainedDivergence {
         })
     }
 
-    /// Takes the follower out. `None` for the first query, unless the function is large enough to
+    /// Takes the updater out. `None` for the first query, unless the function is large enough to
     /// retain state from the first query on.
     fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<DivergenceUpdater> {
         self.at(wanted, |place, _| match (wanted, &place) {
@@ -198,7 +198,7 @@ impl RetainedDivergence {
         table
     }
 
-    /// Puts the follower back after it has computed an answer.
+    /// Puts the updater back after it has computed an answer.
     fn put(&self, wanted: Wanted, updater: DivergenceUpdater, found: Found) {
         self.at(wanted, |place, counts| {
             *place = UpdaterPlace::Idle(updater);
@@ -220,8 +220,8 @@ impl RetainedDivergence {
 
 /// Divergence of a large function, updated from the journal of its edits. `None` for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`dependency_stamp`], [`llvm_version`] by LLVM's rules. *Cost* from scratch the
-/// first times; then that of what changed.
+/// *Reads* `flow`, `body`, [`dependency_stamp`], [`llvm_version`] by LLVM's rules. *Cost* from
+/// scratch the first times; then that of what changed.
 pub(super) fn updated_divergence(
     db: &dyn Db,
     function: FunctionInput,
@@ -232,8 +232,8 @@ pub(super) fn updated_divergence(
 
 /// The same by our own rules, under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`dependency_stamp`]. *Cost* as [`updated_divergence`]; entries of `assumed_facts`
-/// that differ from those before count as changes.
+/// *Reads* `flow`, `body`, [`dependency_stamp`]. *Cost* as [`updated_divergence`]; entries of
+/// `assumed_facts` that differ from those before count as changes.
 pub(super) fn divergence_assuming(
     db: &dyn Db,
     function: FunctionInput,
@@ -289,8 +289,8 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
 /// [`assumed_divergence`](super::assumed_divergence) updated from the journal. `None` for a
 /// declaration.
 ///
-/// *Reads* `flow`, `body`, [`dependency_stamp`], [`llvm_version`] by LLVM's rules; for a solution from
-/// scratch, its inputs. *Cost* from scratch the first times, then that of the changes.
+/// *Reads* `flow`, `body`, [`dependency_stamp`], [`llvm_version`] by LLVM's rules; for a solution
+/// from scratch, its inputs. *Cost* from scratch the first times, then that of the changes.
 fn update(
     db: &dyn Db,
     function: FunctionInput,

@@ -29,9 +29,9 @@ use salsa::Database as Db;
 /// Sources of divergence of every value, terminator, use and cycle.
 ///
 /// *Reads* [`affect_map`] and the graph facts. For a large function, which is updated
-/// incrementally, it reads `flow`, `body` and [`dependency_stamp`](super::dependency_stamp); the first query reads
-/// the same as for a small function. *Changes when* a source reaches something new. *Cost*
-/// near-linear; see [`phalanx_core::divergence`].
+/// incrementally, it reads `flow`, `body` and [`dependency_stamp`](super::dependency_stamp); the
+/// first query reads the same as for a small function. *Changes when* a source reaches something
+/// new. *Cost* near-linear; see [`phalanx_core::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
     match function.is_large(db) {

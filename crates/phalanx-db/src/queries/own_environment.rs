@@ -190,7 +190,7 @@ impl OwnEnvironment {
         }
     }
 
-    /// As [`with_attributes`], of the function whose surroundings these are, with its flow and
+    /// As [`with_attributes`], of the function whose environment these are, with its flow and
     /// body.
     pub(super) fn with<R>(
         &self,

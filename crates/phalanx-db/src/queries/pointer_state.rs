@@ -3,7 +3,7 @@
 //! How they are followed is told in [`phalanx_analysis::loads::pointers`]; how they are
 //! [retained](super::retained), as all such state is.
 //!
-//! **Complexity.** That of the follower.
+//! **Complexity.** That of the updater.
 
 use std::sync::Arc;
 

@@ -13,8 +13,8 @@
 //!   again. So the last round, which only finds that nothing changes any more, usually costs
 //!   nothing.
 //! - A large member is repaired, with retained state for each round
-//!   ([`RetainedRounds`](crate::retained::place::RetainedRounds)): the state is valid only for the inputs
-//!   for which it was computed, and most edits do not change the inputs of a round.
+//!   ([`RetainedRounds`](crate::retained::place::RetainedRounds)): the state is valid only for the
+//!   inputs for which it was computed, and most edits do not change the inputs of a round.
 //!
 //! **Invariant.** The answer is that of the loop over rounds and members, and nothing is known of a
 //! component that needs more than [`ROUNDS`] of them. Rounds are gone through from the first one

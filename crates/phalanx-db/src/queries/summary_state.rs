@@ -212,7 +212,7 @@ pub(super) fn through_after(asked: &Asked<'_>) -> Option<Box<Through>> {
     updated_through(asked, stamp)
 }
 
-/// What has changed since a position at which one follower was asked; it may ask again.
+/// What has changed since a position at which one updater was asked; it may ask again.
 fn since<'a>(
     journal: &'a Journal,
     known: &'a OnceCell<Option<edit::Changes<'a>>>,
@@ -226,7 +226,7 @@ fn since<'a>(
 fn updated_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
     let (db, function) = (asked.db, asked.function);
     let slot = &function.retained(db).large().summary;
-    // Its follower may have been asked at another position than that of results.
+    // Its updater may have been asked at another position than that of results.
     let changes = OnceCell::new();
     let since = |position| since(function.body(db).journal(), &changes, position);
     let mut known = None;

@@ -157,7 +157,7 @@ impl Repairs {
     }
 }
 
-/// A place for a follower or other retained state. A query takes the state out while it works with
+/// A place for an updater or other retained state. A query takes the state out while it works with
 /// it.
 #[derive(Debug, Default)]
 pub(crate) enum UpdaterPlace<F = DivergenceUpdater> {

@@ -134,7 +134,7 @@ impl RetainedLarge {
     }
 }
 
-/// The retained divergence of a function, one follower per set of rules or assumptions, while no
+/// The retained divergence of a function, one updater per set of rules or assumptions, while no
 /// query uses it.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedDivergence {

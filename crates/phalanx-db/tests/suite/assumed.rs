@@ -408,7 +408,7 @@ fn stable_loads_follow_addresses() {
     );
 }
 
-/// A function retains a few followers. Queries that alternate between more assumptions than that
+/// A function retains a few updaters. Queries that alternate between more assumptions than that
 /// are solved from scratch each time.
 #[test]
 fn followers_are_few() {

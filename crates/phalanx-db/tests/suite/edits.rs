@@ -536,8 +536,8 @@ fn after_an_edit_of_the_flow_edits_of_instructions_run_nothing_about_it() {
     queries::divergence(&fixture.db, fixture.function("large"));
     let log = fixture.db.take_log().into_iter();
     let names: Vec<String> = log.map(|entry| format!("{:?} {}", entry.did, entry.query)).collect();
-    let dependency_stamp = ["Validate graph_facts", "Validate around", "Validate footing"];
-    let expected = [&["Validate module_index", "Run divergence"], &dependency_stamp[..]].concat();
+    let stamp = ["Validate graph_facts", "Validate environment", "Validate dependency_stamp"];
+    let expected = [&["Validate module_index", "Run divergence"], &stamp[..]].concat();
     assert_eq!(names, expected);
 }
 

@@ -101,7 +101,7 @@ pub struct PointerUpdater {
 }
 
 impl PointerUpdater {
-    /// A follower without retained tables. `before` is an earlier answer, which is shared if it is
+    /// An updater without retained tables. `before` is an earlier answer, which is shared if it is
     /// equal to the new one. The function may have been read again since, so that instructions have
     /// other numbers. So the stored ends of steps must be equal as well.
     #[must_use]

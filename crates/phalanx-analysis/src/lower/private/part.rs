@@ -1,8 +1,8 @@
 //! Rows of a part of a patch, of which the other rows are known.
 //!
-//! After a load or store came, went or changed in a [patch](crate::memory::PrivateMemoryUpdater), most rows
-//! of the patch stay as they are. The rows of the part are made as all rows are. They may read rows
-//! outside of the part, which are found by their keys.
+//! After a load or store came, went or changed in a [patch](crate::memory::PrivateMemoryUpdater),
+//! most rows of the patch stay as they are. The rows of the part are made as all rows are. They may
+//! read rows outside of the part, which are found by their keys.
 //!
 //! O(touches of the patch) for the keys, and O(part).
 

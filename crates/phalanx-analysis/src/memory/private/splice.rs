@@ -13,9 +13,9 @@
 //! these only get other numbers. After an edit of blocks, [`Disturbed`] gives the objects that the
 //! change of the graph affects. All instructions of the edited blocks count as changed.
 //!
-//! [`PrivateMemoryUpdater`](super::update) works differently: it stores patches beside a base, and a lookup
-//! uses one or the other. Here the result is one table that can be shared, compared and returned as
-//! a value. The price is a copy per update.
+//! [`PrivateMemoryUpdater`](super::update) works differently: it stores patches beside a base, and
+//! a lookup uses one or the other. Here the result is one table that can be shared, compared and
+//! returned as a value. The price is a copy per update.
 //!
 //! # How
 //!

@@ -3,8 +3,9 @@
 //! # What
 //!
 //! A split does not change the order of execution, so all versions stay the same
-//! ([`PrivateMemoryUpdater::update_split`](super::PrivateMemoryUpdater) says more). But events are numbered by
-//! block, and the new block is the last one. So the events that moved there get the last numbers.
+//! ([`PrivateMemoryUpdater::update_split`](super::PrivateMemoryUpdater) says more). But events are
+//! numbered by block, and the new block is the last one. So the events that moved there get the
+//! last numbers.
 //!
 //! ```text
 //! a: store %x   ; event 0        a:  store %x   ; event 0

@@ -115,7 +115,7 @@ pub struct Access {
 pub struct Facts<'a> {
     /// The function.
     pub code: Code<'a>,
-    /// Its surroundings.
+    /// Its environment.
     pub env: Environment<'a>,
     /// Its graph.
     pub cfg: &'a Cfg,
