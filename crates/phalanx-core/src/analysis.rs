@@ -31,6 +31,7 @@ mod region;
 mod rules;
 mod said;
 mod slots;
+mod verify;
 mod versions;
 
 use std::sync::OnceLock;
@@ -46,6 +47,7 @@ use self::said::Said;
 pub use self::said::Sink;
 use self::slots::GraphFacts;
 pub use self::slots::{Slot, SlotEvent};
+pub use self::verify::{Mistake, verify};
 use crate::block_graph::{Block, BlockGraph, NodeOrigin};
 use crate::control::control_divergence;
 use crate::divergence::repair::{EditableTable, Outcome, Retained};

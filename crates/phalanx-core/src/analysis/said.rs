@@ -11,10 +11,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::region::RegionFrame;
 use super::rules::{Parts, Rule};
 use super::slots::{Slot, SlotEvent, Slots};
-use super::{Brought, incoming};
+use super::verify::Record;
+use super::{Brought, Source, incoming};
 use crate::block_graph::{Block, BlockGraph, Edge, NodeOrigin};
 use crate::divergence::repair::{EditableTable, Image};
-use crate::divergence::{Definition, Incoming};
+use crate::divergence::{Definition, Incoming, ValueTableBuilder};
 use crate::{SourceSet, Value};
 
 /// An edge, and what it brings.
@@ -54,6 +55,8 @@ pub struct Sink<'a> {
     slots: Vec<(Block, Vec<(Slot, SlotEvent)>)>,
     /// Where these blocks stand there.
     slots_at: FxHashMap<Block, usize>,
+    /// Instead of all this, what is said is recorded, to be [verified](super::verify).
+    record: Option<Record>,
 }
 
 impl Sink<'_> {
@@ -67,6 +70,9 @@ impl Sink<'_> {
         image: Option<&Image>,
         reads: &[Value],
     ) {
+        if let Some(record) = &mut self.record {
+            return record.value(value, at, reads);
+        }
         self.forget_argument(value);
         let (at, given) = match &self.said.env {
             Some(env) => env.place(value, at),
@@ -98,6 +104,9 @@ impl Sink<'_> {
 
     /// A value that comes into a block by its edges, as the argument of this position.
     pub fn argument(&mut self, value: Value, at: Block, position: usize) {
+        if let Some(record) = &mut self.record {
+            return record.argument(value, at, position);
+        }
         self.forget_argument(value);
         self.said.slots.forget_load(value);
         let placed = self.said.env.as_ref().map(|env| env.place_argument(value, at));
@@ -116,6 +125,9 @@ impl Sink<'_> {
     /// The end of a block: what it reads to decide on an edge, and sources that decide besides.
     /// Its edges follow.
     pub fn end(&mut self, at: Block, sources: SourceSet, reads: &[Value]) {
+        if let Some(record) = &mut self.record {
+            return record.end(at, reads);
+        }
         self.is_outside = self.said.is_outside(at);
         if self.is_outside {
             return;
@@ -134,6 +146,9 @@ impl Sink<'_> {
     /// # Panics
     /// If no end was said before.
     pub fn edge(&mut self, to: Block, brings: &[Brought]) {
+        if let Some(record) = &mut self.record {
+            return record.edge(to, brings);
+        }
         if self.is_outside {
             return;
         }
@@ -148,6 +163,9 @@ impl Sink<'_> {
     /// # Panics
     /// If the slots of this block are not being said.
     pub fn slot(&mut self, at: Block, slot: Slot, event: SlotEvent) {
+        if let Some(record) = &mut self.record {
+            return record.slot(at, slot, &event);
+        }
         if self.said.is_outside(at) {
             return;
         }
@@ -234,6 +252,18 @@ impl Sink<'_> {
     }
 }
 
+/// Lets a block say itself into a record.
+pub(super) fn recorded(mut record: Record, block: Block, source: &dyn Source) -> Record {
+    let entry = phalanx_graph::Node::new(0);
+    let mut table = EditableTable::new(ValueTableBuilder::with_values(1, 0, entry).finish());
+    let mut said = Said::new(1);
+    let mut sink = said.sink(&mut table);
+    record.begin(block);
+    sink.record = Some(record);
+    source.say_block(block, &mut sink);
+    sink.record.unwrap_or_default()
+}
+
 impl Said {
     pub(super) fn new(blocks: usize) -> Self {
         Self {
@@ -272,6 +302,7 @@ impl Said {
             behind: FxHashSet::default(),
             slots: Vec::new(),
             slots_at: FxHashMap::default(),
+            record: None,
         }
     }
 

@@ -14,3 +14,4 @@ mod repair;
 mod rules;
 mod slots;
 mod support;
+mod verify;
