@@ -435,6 +435,8 @@ Passes: dce instsimplify simplifycfg early-cse licm loop-unroll jump-threading m
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
 Parameters: simplifycfg<speculate=N;select-uniform;no-select> mark-loads<ldu>
             remove-redundant-barriers<assume-aligned> loop-unroll<full-size=N;count=N> jump-threading<size=N> linearize<max-blocks=N>
+            <machines=maximal|post-dominator|all>: machines that the result has to be right for, of simplifycfg loop-unroll
+            jump-threading move-convergent combine-ballots annotate-uniform mark-loads
 
 Examples:
   phalanx opt -passes='print<uniformity>' -disable-output kernel.ll
