@@ -9,8 +9,8 @@ use phalanx::{
     FunctionId, ModuleId, Session,
     db::{Did, queries},
     ir::{
-        BuildError, InstBuilder, InstId, ModuleBuilder, Opcode, Type, Value, ValueKind,
-        builder::FunctionSpec, edit::Transaction, inst::IntPredicate,
+        BuildError, InstBuilder, InstId, Opcode, Type, Value, ValueKind, builder::FunctionSpec,
+        edit::Transaction, inst::IntPredicate,
     },
     prelude::{Scope, TargetOverrides},
 };
@@ -22,7 +22,7 @@ const TERMS: i32 = 100;
 /// writes it: `sum * 2 + i * 0 + term`.
 fn build(session: &mut Session) -> Result<(ModuleId, FunctionId), Box<dyn std::error::Error>> {
     let context = session.context().clone();
-    let mut module = ModuleBuilder::new(context.clone());
+    let mut module = session.builder();
     let global = context.ptr_type(1);
     let index = module.declare_function("llvm.amdgcn.workitem.id.x", Type::I32, &[])?;
     let spec = FunctionSpec::new(Type::VOID)
@@ -180,11 +180,11 @@ pub(crate) fn run() -> Result<String, Box<dyn std::error::Error>> {
         session.edit(function, transform)?;
         report(&session, function, name, &mut out);
     }
-    // A transform that thinks better of it leaves nothing behind.
+    // An edit that is refused at its second change takes back the first one, too.
     let before = session.print(module);
     let refused = session.edit(function, |edit| {
-        strength(edit)?;
-        ask_the_first(edit)?;
+        let (compare, one) = (all(edit, Opcode::ICmp)[0], edit.context().const_i32(1));
+        edit.set_operand(compare, 0, one)?;
         let store = all(edit, Opcode::Store)[0];
         let address = edit.body().operands(store)[1].as_inst().expect("computed above");
         edit.erase(address)
