@@ -2,10 +2,10 @@
 //!
 //! # What
 //!
-//! [`Analysis`](super::Analysis) takes what a [`Source`] says as it is: a value that is read but was
-//! never said counts as one that is the same for all threads, and an edge belongs to the block whose
-//! end was said last. So an adapter with a mistake gets wrong answers without any sign. [`verify`]
-//! lets the IR say all of its function, and lists what cannot be right ([`Mistake`]):
+//! [`Analysis`](super::Analysis) takes what a [`Source`] says as it is: a value that is read but
+//! was never said counts as one that is the same for all threads, and an edge belongs to the block
+//! whose end was said last. So an adapter with a mistake gets wrong answers without any sign.
+//! [`verify`] lets the IR say all of its function, and lists what cannot be right ([`Mistake`]):
 //!
 //! ```text
 //!   b0:  sink.value(v0, b0, ..)             v0 is computed here
