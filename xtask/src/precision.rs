@@ -36,8 +36,8 @@ pub(crate) struct Options {
     /// Levels of optimisation, separated by commas.
     #[arg(long, default_value = "-O0,-O2", value_name = "LEVELS", allow_hyphen_values = true)]
     levels: String,
-    /// Functions are called from within their module only. Those that nobody calls, copies that are
-    /// left of what was inlined, do not count.
+    /// Functions are called from within their module only. Functions that are never called do not
+    /// count: they are copies that inlining has left.
     #[arg(long)]
     whole_program: bool,
     /// What each family of rules gains: percent that would be divergent without it besides.

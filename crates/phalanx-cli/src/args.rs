@@ -150,7 +150,7 @@ pub(crate) struct RunArgs {
     /// masks.
     #[arg(long, value_enum, default_value_t = Reconverge::Maximal, value_name = "MODEL")]
     pub(crate) reconverge: Reconverge,
-    /// Chooses what memory holds that nobody wrote.
+    /// Chooses the contents of memory that was never written.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
     /// Bits of frozen poison and of `undef`, cut to the type: `zero`, `ones` or `random:SEED`.
@@ -270,8 +270,8 @@ pub(crate) struct AnalyzeArgs {
     /// threads of a workgroup that read one address together.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is all of a program: functions are called from within it only, kernels launched,
-    /// and weak definitions replaced by none.
+    /// The module is a whole program: nothing outside of it calls its functions, but for launches of
+    /// kernels, or replaces its weak definitions.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]
@@ -348,8 +348,8 @@ pub(crate) struct ExplainArgs {
     /// Take it that no two threads race for a byte; see `phalanx analyze --help`.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is all of a program: functions are called from within it only, kernels launched,
-    /// and weak definitions replaced by none.
+    /// The module is a whole program: nothing outside of it calls its functions, but for launches of
+    /// kernels, or replaces its weak definitions.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]

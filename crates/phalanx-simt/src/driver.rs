@@ -95,6 +95,6 @@ impl<'m> Program<'m> {
         let functions = self.driver.as_deref();
         functions
             .zip(name)
-            .ok_or_else(|| FaultKind::unsupported("a function that nobody executes".to_owned()))
+            .ok_or_else(|| FaultKind::unsupported("a function that the driver does not execute".to_owned()))
     }
 }

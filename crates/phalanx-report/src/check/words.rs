@@ -234,10 +234,10 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         | Rule::OutOfBounds
         | Rule::LostIndex => return memory::label(finding, &what.text),
         Rule::UnpairedBarrier => match what.phase {
-            Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
-            _ => "nobody waited since the last arrival",
+            Some(BarrierPhase::Wait) => "no thread arrived since the last wait",
+            _ => "no thread waited since the last arrival",
         },
-        Rule::PendingCopy => "nobody has waited for the copy",
+        Rule::PendingCopy => "no thread has waited for the copy",
         Rule::UncoalescedAccess | Rule::BankConflict | Rule::SameAddressAtomic => {
             "slower than it had to be"
         }
