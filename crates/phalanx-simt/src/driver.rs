@@ -93,8 +93,8 @@ impl<'m> Program<'m> {
         let name = self.functions[number as usize].function.header.name;
         let name = name.symbol().map(|name| self.context().text(name).into_owned());
         let functions = self.driver.as_deref();
-        functions
-            .zip(name)
-            .ok_or_else(|| FaultKind::unsupported("a function that the driver does not execute".to_owned()))
+        functions.zip(name).ok_or_else(|| {
+            FaultKind::unsupported("a function that the driver does not execute".to_owned())
+        })
     }
 }
