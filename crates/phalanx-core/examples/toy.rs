@@ -8,7 +8,7 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use phalanx_core::analysis::{Analysis, Brought, Change, Sink, Source};
+use phalanx_core::analysis::{Analysis, Brought, Change, Sink, Source, verify};
 use phalanx_core::block_graph::Block;
 use phalanx_core::divergence::Definition;
 use phalanx_core::explain::Fact;
@@ -152,6 +152,8 @@ fn print(title: &str, function: &Function, analysis: &Analysis) {
 
 fn main() {
     let mut function = kernel();
+    // In debug builds: what is said fits together.
+    debug_assert_eq!(verify(&function), Ok(()));
     let mut analysis = Analysis::new(&function);
     print("as written:", &function, &analysis);
     // Parallel edges: the branch of b0 chooses what %3 is.
