@@ -113,15 +113,16 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     }
     ensure!(*ret != Type::METADATA, "Invalid use of metadata!");
     bundles(env, inst)?;
-    swift_errors(env, inst, params.len())?;
-    preallocated(env, inst)?;
+    let lists = argument_lists(env, inst);
+    swift_errors(env, inst, lists, params.len())?;
+    preallocated(env, inst, lists)?;
     if let Some(slot) = params.len().checked_sub(1).and_then(|last| inst.args().get(last)) {
         let slot = slot.as_inst().map(|slot| inst.body.inst(slot));
         let is_plain = slot.is_some_and(|slot| {
             slot.opcode == Opcode::Alloca && !slot.flags.contains(InstFlags::IN_ALLOCA)
         });
         ensure!(
-            !is_plain || !param_has(env, inst, params.len() - 1, AttrKind::InAlloca),
+            !is_plain || !argument_has(env, lists, params.len() - 1, AttrKind::InAlloca),
             "inalloca argument for call has mismatched alloca"
         );
     }
@@ -324,9 +325,9 @@ pub(crate) fn is_swift_error(env: &Env<'_>, inst: &InstView<'_>, value: Value) -
 }
 
 /// Arguments of parameters that are marked `swifterror` are such slots.
-fn swift_errors(env: &Env<'_>, inst: &InstView<'_>, fixed: usize) -> Check {
+fn swift_errors(env: &Env<'_>, inst: &InstView<'_>, lists: [AttrList; 2], fixed: usize) -> Check {
     for (at, &arg) in inst.args().iter().enumerate().take(fixed) {
-        let is_marked = param_has(env, inst, at, AttrKind::SwiftError);
+        let is_marked = argument_has(env, lists, at, AttrKind::SwiftError);
         let message = match arg.kind() {
             ValueKind::Arg(_) => "swifterror argument for call has mismatched parameter",
             ValueKind::Inst(def) if inst.body.inst(def).opcode == Opcode::Alloca => {
@@ -339,9 +340,8 @@ fn swift_errors(env: &Env<'_>, inst: &InstView<'_>, fixed: usize) -> Check {
     Ok(())
 }
 
-/// Whether an argument has an attribute: by the call, or by the function that is called.
-fn param_has(env: &Env<'_>, inst: &InstView<'_>, at: usize, kind: AttrKind) -> bool {
-    let context = env.types.context;
+/// What gives attributes to the arguments of a call: the call, and the function that is called.
+fn argument_lists(env: &Env<'_>, inst: &InstView<'_>) -> [AttrList; 2] {
     let callee = inst.const_callee().and_then(|constant| env.function_of(constant));
     // If the call has another function type, the attributes of the function do not apply.
     let callee = callee.filter(|header| {
@@ -349,13 +349,17 @@ fn param_has(env: &Env<'_>, inst: &InstView<'_>, at: usize, kind: AttrKind) -> b
     });
     let declared = callee.map_or(AttrList::EMPTY, |header| header.attributes);
     [inst.call_attributes(), declared]
-        .into_iter()
-        .any(|list| list != AttrList::EMPTY && context.param_attrs(list, at).has(kind))
+}
+
+/// Whether an argument has an attribute by one of these lists.
+fn argument_has(env: &Env<'_>, lists: [AttrList; 2], at: usize, kind: AttrKind) -> bool {
+    let context = env.types.context;
+    lists.iter().any(|&list| list != AttrList::EMPTY && context.param_attrs(list, at).has(kind))
 }
 
 /// Arguments marked `preallocated` are in the bundle of that name, or the call takes over those of
 /// its caller.
-fn preallocated(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+fn preallocated(env: &Env<'_>, inst: &InstView<'_>, lists: [AttrList; 2]) -> Check {
     let context = env.types.context;
     let attributes = inst.call_attributes();
     ensure!(
@@ -363,7 +367,7 @@ fn preallocated(env: &Env<'_>, inst: &InstView<'_>) -> Check {
             || callee_name(env, inst) == b"llvm.call.preallocated.arg",
         "preallocated as a call site attribute can only be on llvm.call.preallocated.arg"
     );
-    let is_marked = |at| param_has(env, inst, at, AttrKind::Preallocated);
+    let is_marked = |at| argument_has(env, lists, at, AttrKind::Preallocated);
     if !(0..inst.args().len()).any(is_marked) {
         return Ok(());
     }
@@ -383,8 +387,9 @@ pub(crate) fn swift_error_use(env: &Env<'_>, inst: &InstView<'_>, at: usize) -> 
             ensure!(at == 1, "swifterror value should be the second operand when used by stores");
         }
         opcode if opcode.is_call() => {
+            let lists = argument_lists(env, inst);
             ensure!(
-                at < inst.args().len() && param_has(env, inst, at, AttrKind::SwiftError),
+                at < inst.args().len() && argument_has(env, lists, at, AttrKind::SwiftError),
                 "swifterror value when used in a callsite should be marked with swifterror attribute"
             );
         }

@@ -4,6 +4,7 @@
 //! some kinds.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::{
     body::InstId,
@@ -84,11 +85,11 @@ pub(crate) fn attachments(
     view: &InstView<'_>,
     inst: InstId,
 ) -> Check {
-    if function.extras.attachments.is_empty() {
-        return Ok(());
-    }
     let metadata = &env.module.metadata;
+    let mut judged: SmallVec<[(usize, Attachment); 4]> = SmallVec::new();
     for attachment in function.extras.attachments_of(inst) {
+        let rank = JUDGED.iter().position(|&kind| kind == attachment.kind);
+        judged.extend(rank.map(|rank| (rank, attachment)));
         let (kind, node) = (attachment.kind, attachment.node);
         if matches!(kind, kind::DBG | kind::LOOP) || seen.placeless.contains(&node) {
             continue;
@@ -103,33 +104,32 @@ pub(crate) fn attachments(
         );
         seen.placeless.insert(node);
     }
-    for wanted in JUDGED {
-        for attachment in function.extras.attachments_of(inst).filter(|a| a.kind == wanted) {
-            let node = attachment.node;
-            let exists = (node.into_raw().into_u32() as usize) < metadata.len();
-            ensure!(exists, "Referring to metadata of another module!", Related::Name(wanted));
-            let opcode = view.opcode();
-            let subject = (wanted, node, opcode, view.data.ty);
-            if seen.nodes.contains(&subject) {
-                continue;
-            }
-            match wanted {
-                kind::TBAA => tbaa::access(env, &mut seen.tbaa, node, opcode)?,
-                kind::NOALIAS | kind::ALIAS_SCOPE => attached::scopes(env, node)?,
-                kind::ACCESS_GROUP => attached::access_groups(env, node)?,
-                kind::PROF => profile::instruction(env, function, inst, node)?,
-                kind::MEMPROF => attached::call_contexts(env, node, opcode, true)?,
-                kind::CALLSITE => attached::call_contexts(env, node, opcode, false)?,
-                kind::CALLEE_TYPE => attached::callee_type(env, node, opcode)?,
-                kind::MMRA => attached::memory_model(env, node, opcode)?,
-                kind::CAPTURES => attached::captures(env, node, view)?,
-                kind::ALLOC_TOKEN => attached::alloc_token(env, node, opcode)?,
-                kind::ANNOTATION => attached::annotation(env, node)?,
-                _ => attachment_rules(env, function, inst, wanted, node)?,
-            }
-            if OF_THE_NODE.contains(&wanted) {
-                seen.nodes.insert(subject);
-            }
+    judged.sort_by_key(|&(rank, _)| rank);
+    for (_, attachment) in judged {
+        let (wanted, node) = (attachment.kind, attachment.node);
+        let exists = (node.into_raw().into_u32() as usize) < metadata.len();
+        ensure!(exists, "Referring to metadata of another module!", Related::Name(wanted));
+        let opcode = view.opcode();
+        let subject = (wanted, node, opcode, view.data.ty);
+        if seen.nodes.contains(&subject) {
+            continue;
+        }
+        match wanted {
+            kind::TBAA => tbaa::access(env, &mut seen.tbaa, node, opcode)?,
+            kind::NOALIAS | kind::ALIAS_SCOPE => attached::scopes(env, node)?,
+            kind::ACCESS_GROUP => attached::access_groups(env, node)?,
+            kind::PROF => profile::instruction(env, function, inst, node)?,
+            kind::MEMPROF => attached::call_contexts(env, node, opcode, true)?,
+            kind::CALLSITE => attached::call_contexts(env, node, opcode, false)?,
+            kind::CALLEE_TYPE => attached::callee_type(env, node, opcode)?,
+            kind::MMRA => attached::memory_model(env, node, opcode)?,
+            kind::CAPTURES => attached::captures(env, node, view)?,
+            kind::ALLOC_TOKEN => attached::alloc_token(env, node, opcode)?,
+            kind::ANNOTATION => attached::annotation(env, node)?,
+            _ => attachment_rules(env, function, inst, wanted, node)?,
+        }
+        if OF_THE_NODE.contains(&wanted) {
+            seen.nodes.insert(subject);
         }
     }
     Ok(())
