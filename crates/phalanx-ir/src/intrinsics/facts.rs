@@ -63,8 +63,10 @@ fn expand(text: &str) -> Lists {
         if let Some(heading) = line.strip_prefix("@ ") {
             numbers = heading.split(' ').filter_map(|number| number.parse().ok()).collect();
         } else if !line.starts_with('#') {
-            for name in line.split_whitespace().flat_map(alternatives) {
-                lists.entry(name.into()).or_default().extend_from_slice(&numbers);
+            for pattern in line.split_whitespace() {
+                alternatives("", pattern, &mut |name| {
+                    lists.entry(name.into()).or_default().extend_from_slice(&numbers);
+                });
             }
         }
     }

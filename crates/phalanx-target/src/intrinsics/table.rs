@@ -93,11 +93,13 @@ impl Table {
                 Some(rest) => (rest, true),
                 None => (pattern, false),
             };
-            for (name, overloaded) in expand(pattern, overloaded)? {
-                if self.names.insert(name.into(), Row { kind, overloaded }).is_some() {
-                    return Err(format!("a name of `{pattern}` occurs twice"));
+            expand(pattern, &mut |name, is_starred| {
+                let row = Row { kind, overloaded: overloaded || is_starred };
+                match self.names.insert(name.into(), row) {
+                    Some(_) => Err(format!("a name of `{pattern}` occurs twice")),
+                    None => Ok(()),
                 }
-            }
+            })?;
         }
         Ok(())
     }
@@ -131,36 +133,51 @@ impl Table {
 
 /// Every name that `pattern` denotes. A `*` inside the last brace group marks single alternatives
 /// as overloaded.
-fn expand(pattern: &str, overloaded: bool) -> Result<Vec<(String, bool)>, String> {
-    let mut names = vec![String::new()];
+fn expand(
+    pattern: &str,
+    each: &mut dyn FnMut(&str, bool) -> Result<(), String>,
+) -> Result<(), String> {
+    let unbalanced = || format!("unbalanced braces in `{pattern}`");
+    let mut groups: Vec<(&str, std::str::Split<'_, char>, &str)> = Vec::new();
     let mut rest = pattern;
-    while let Some(open) = rest.find('{') {
-        let close = rest.find('}').filter(|close| *close > open);
-        let close = close.ok_or_else(|| format!("unbalanced braces in `{pattern}`"))?;
-        let (literal, alternatives) = (&rest[..open], &rest[open + 1..close]);
-        names = names
-            .iter()
-            .flat_map(|name| alternatives.split(',').map(move |a| format!("{name}{literal}{a}")))
-            .collect();
-        rest = &rest[close + 1..];
+    while let Some((before, inside)) = rest.split_once('{') {
+        let (choices, after) = inside.split_once('}').ok_or_else(unbalanced)?;
+        groups.push((before, choices.split(','), choices));
+        rest = after;
     }
-    if rest.contains('}') {
-        return Err(format!("unbalanced braces in `{pattern}`"));
+    if pattern.matches('}').count() != groups.len() {
+        return Err(unbalanced());
     }
-    let mut expanded = Vec::with_capacity(names.len());
-    for name in names {
-        let name = name + rest;
-        let (name, starred) = match name.strip_suffix('*') {
-            Some(name) => (name.to_owned(), true),
-            None => (name, false),
+    let fine = |c: u8| c.is_ascii_alphanumeric() || c == b'.' || c == b'_';
+    // What is chosen of the groups so far stands in `name`, up to where each of them begins.
+    let mut name = String::new();
+    let mut starts = vec![0];
+    while let Some(&start) = starts.last() {
+        name.truncate(start);
+        let Some((before, choices, all)) = groups.get_mut(starts.len() - 1) else {
+            name.push_str(rest);
+            let whole = name.strip_suffix('*');
+            let (whole, is_starred) = (whole.unwrap_or(&name), whole.is_some());
+            if whole.is_empty() || !whole.bytes().all(fine) {
+                return Err(format!("`{pattern}` is not a name"));
+            }
+            each(whole, is_starred)?;
+            starts.pop();
+            continue;
         };
-        let fine = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
-        if name.is_empty() || !name.chars().all(fine) {
-            return Err(format!("`{pattern}` is not a name"));
+        match choices.next() {
+            Some(choice) => {
+                name.push_str(before);
+                name.push_str(choice);
+                starts.push(name.len());
+            }
+            None => {
+                *choices = all.split(',');
+                starts.pop();
+            }
         }
-        expanded.push((name, overloaded || starred));
     }
-    Ok(expanded)
+    Ok(())
 }
 
 fn parse_kind(text: &str) -> Result<IntrinsicInfo, String> {
