@@ -127,6 +127,7 @@ pub(crate) fn read(
     args: &TargetArgs,
 ) -> anyhow::Result<Result<ModuleId, ReadError>> {
     let extension = extension(args)?;
+    session.set_threads(functions::threads());
     let read = session.read_for(&source.text, overrides(args));
     if let Ok(module) = read {
         session.set_extension(module, extension);

@@ -4,6 +4,8 @@
 //! the number of threads. Large outputs are handed over in chunks, so that not all of them are in
 //! memory at once.
 
+use std::num::NonZeroUsize;
+
 use anyhow::bail;
 use phalanx::{
     Session,
@@ -18,6 +20,11 @@ use crate::terminal::Terminal;
 
 /// How many functions are processed at a time.
 const CHUNK: usize = 256;
+
+/// How many threads there are for one module.
+pub(crate) fn threads() -> NonZeroUsize {
+    NonZeroUsize::new(rayon::current_num_threads()).unwrap_or(NonZeroUsize::MIN)
+}
 
 /// The functions of a module that have a body, narrowed to `names` if there are any.
 pub(crate) fn select(

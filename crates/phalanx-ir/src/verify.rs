@@ -113,6 +113,11 @@ pub(crate) mod types;
 mod values;
 pub(crate) mod view;
 
+use std::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+};
+
 use self::{constants::Constants, env::Env};
 pub use self::{
     env::{Headers, ModuleIndex},
@@ -139,12 +144,14 @@ pub struct Verifier<'m> {
     module: &'m Module,
     index: ModuleIndex,
     convergent_intrinsic: fn(&[u8]) -> bool,
+    threads: usize,
 }
 
 impl<'m> Verifier<'m> {
     /// A verifier of the functions and globals of a module. O(entities).
     pub fn new(module: &'m Module) -> Self {
-        Verifier { module, index: ModuleIndex::new(module), convergent_intrinsic: |_| false }
+        let index = ModuleIndex::new(module);
+        Verifier { module, index, convergent_intrinsic: |_| false, threads: 1 }
     }
 
     /// Sets the predicate that says which intrinsics are convergent operations whether or not their
@@ -157,12 +164,20 @@ impl<'m> Verifier<'m> {
         self
     }
 
+    /// Verifies the functions of a module in at most so many threads. The errors do not depend on
+    /// it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
     /// All broken rules of the module: those of its functions in order, then those of everything
     /// else.
     pub fn module(&self) -> Vec<VerifyError> {
         let functions: Vec<FunctionRef<'_>> =
             self.module.functions.iter().map(Function::view).collect();
-        in_pieces(self.env(), &functions, true)
+        in_pieces(&|| self.env(), &functions, true, self.threads)
     }
 
     /// All broken rules of one function. The function need not be in the module yet, but everything
@@ -193,9 +208,12 @@ pub fn module_in(
 ) -> Vec<VerifyError> {
     let index = ModuleIndex::with_functions(module, functions.iter().map(|f| f.header.name));
     let headers = Pieces(functions);
-    let mut env = Env::over(module, &index, &headers);
-    env.convergent_intrinsic = convergent_intrinsic;
-    in_pieces(env, functions, with_bodies)
+    let env = || {
+        let mut env = Env::over(module, &index, &headers);
+        env.convergent_intrinsic = convergent_intrinsic;
+        env
+    };
+    in_pieces(&env, functions, with_bodies, 1)
 }
 
 /// An error of [`module_in`] as text for people, with its entities named.
@@ -219,11 +237,14 @@ impl Headers for Pieces<'_> {
     }
 }
 
-fn in_pieces(
-    mut env: Env<'_>,
+/// All broken rules of a module in surroundings that each thread makes for itself.
+fn in_pieces<'e>(
+    make: &(dyn Fn() -> Env<'e> + Sync),
     functions: &[FunctionRef<'_>],
     with_bodies: bool,
+    threads: usize,
 ) -> Vec<VerifyError> {
+    let mut env = make();
     let mut errors = tables::check(env.module);
     if !errors.is_empty() {
         return errors;
@@ -231,12 +252,48 @@ fn in_pieces(
     env.misused = module::misused_intrinsics(&env, functions, with_bodies);
     let bodies = if with_bodies || !env.misused.is_empty() { functions } else { &[] };
     let mut constants = Constants::default();
+    if env.misused.is_empty() && all_are_good(make, bodies, threads) {
+        return module::check(&env, &mut constants, functions);
+    }
     for &function in bodies {
         errors.append(&mut function::check(&env, &mut constants, function));
     }
     errors.append(&mut module::check(&env, &mut constants, functions));
     errors
 }
+
+/// Whether several threads find no function that breaks a rule. If one does, its errors depend on
+/// which constants have been judged before, so all are found again in order.
+fn all_are_good<'e>(
+    make: &(dyn Fn() -> Env<'e> + Sync),
+    functions: &[FunctionRef<'_>],
+    threads: usize,
+) -> bool {
+    let instructions = functions.iter().map(|function| function.body.id_count()).sum::<usize>();
+    let threads = threads.min(functions.len()).min(instructions / WORTH_A_THREAD);
+    if threads < 2 {
+        return false;
+    }
+    let (next, is_bad) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        let (env, mut constants) = (make(), Constants::default());
+        while !is_bad.load(Ordering::Relaxed)
+            && let Some(&function) = functions.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            if !function::check(&env, &mut constants, function).is_empty() {
+                is_bad.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    !is_bad.into_inner()
+}
+
+/// So many instructions take longer to verify than a thread takes to begin.
+const WORTH_A_THREAD: usize = 1000;
 
 /// All broken rules of a function, with an index that the caller provides. As
 /// [`Verifier::function`].

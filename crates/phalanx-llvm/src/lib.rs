@@ -11,9 +11,10 @@ mod parser;
 mod printer;
 mod radix;
 mod source_map;
+mod tokens;
 mod upgrade;
 
 pub use error::{Note, ParseError, Span, line_col};
-pub use parser::{Parsed, parse_module, parse_module_for};
+pub use parser::{Parsed, parse_module, parse_module_for, parse_module_in_threads};
 pub use printer::{FunctionPrinter, ModulePrinter, print_module, write_module};
 pub use source_map::SourceMap;

@@ -75,11 +75,22 @@ pub fn parse_for(
     text: &[u8],
     target: &TargetOverrides,
 ) -> Result<Parsed, ParseError> {
+    parse_in_threads(context, text, target, 1)
+}
+
+/// As [`parse_for`], in at most so many threads.
+pub(crate) fn parse_in_threads(
+    context: &Arc<Context>,
+    text: &[u8],
+    target: &TargetOverrides,
+    threads: usize,
+) -> Result<Parsed, ParseError> {
     let layout = |own: &str| {
         let triple = target.triple.as_deref().unwrap_or(own);
         Target::new(triple, "").default_data_layout()
     };
-    let mut parsed = phalanx_llvm::parse_module_for(Arc::clone(context), text, &layout)?;
+    let shared = Arc::clone(context);
+    let mut parsed = phalanx_llvm::parse_module_in_threads(shared, text, &layout, threads)?;
     if let Some(triple) = &target.triple {
         parsed.module.triple = Some(context.symbol(triple.as_bytes()));
     }
@@ -104,9 +115,11 @@ pub(crate) fn state_target(module: &mut Module, target: &TargetOverrides) {
 
 pub(crate) fn verified(
     (module, source_map): (Module, Option<SourceMap>),
+    threads: usize,
 ) -> Result<(Module, Option<SourceMap>), ReadError> {
     let errors = Verifier::new(&module)
         .with_convergent_intrinsics(phalanx_target::intrinsics::is_convergent)
+        .with_threads(threads)
         .module();
     match errors.is_empty() {
         true => Ok((module, source_map)),

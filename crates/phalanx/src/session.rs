@@ -4,7 +4,7 @@ mod facts;
 mod handles;
 mod ids;
 
-use std::sync::Arc;
+use std::{num::NonZeroUsize, sync::Arc};
 
 pub use self::ids::{FunctionId, ModuleId};
 
@@ -19,7 +19,7 @@ use phalanx_ir::{
 use phalanx_llvm::{ModulePrinter, SourceMap};
 use phalanx_target::{LaunchStatement, Target, library::Extension};
 
-use crate::read::{ReadError, parse_for, state_target, verified};
+use crate::read::{ReadError, parse_in_threads, state_target, verified};
 
 /// Modules under analysis.
 ///
@@ -30,6 +30,8 @@ pub struct Session {
     db: Database,
     context: Arc<Context>,
     verifying: Verifying,
+    /// In how many threads modules are read, verified and printed, if that was said.
+    threads: Option<NonZeroUsize>,
 }
 
 /// When the rules of the IR are checked.
@@ -114,7 +116,7 @@ impl Session {
         text: &[u8],
         target: &TargetOverrides,
     ) -> Result<(Module, Option<SourceMap>), ReadError> {
-        let parsed = parse_for(&self.context, text, target)
+        let parsed = parse_in_threads(&self.context, text, target, self.threads())
             .map_err(|error| ReadError::Parse(Box::new(error)))?;
         Ok((parsed.module, Some(parsed.source_map)))
     }
@@ -159,7 +161,7 @@ impl Session {
     ) -> Result<(Module, Option<SourceMap>), ReadError> {
         match self.verifying {
             Verifying::Nothing => Ok(module),
-            Verifying::Modules | Verifying::Everything => verified(module),
+            Verifying::Modules | Verifying::Everything => verified(module, self.threads()),
         }
     }
 
@@ -171,6 +173,16 @@ impl Session {
     ) -> ModuleId {
         let input = self.db.load(module, source_map, target);
         self.module_id(input).expect("it was loaded just now")
+    }
+
+    /// Reads, verifies and prints modules in at most so many threads: of this handle, and of its
+    /// clones from now on. One, unless this is called. What comes out does not depend on it.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = Some(threads);
+    }
+
+    fn threads(&self) -> usize {
+        self.threads.map_or(1, NonZeroUsize::get)
     }
 
     /// Sets when the rules of the IR are checked, for this handle and clones that are made later.
@@ -416,7 +428,7 @@ impl Session {
     /// The text of a module. O(size).
     pub fn print(&self, module: ModuleId) -> Vec<u8> {
         let mut out = Vec::new();
-        self.printer(module).module(&mut out);
+        self.printer(module).module_in_threads(&mut out, self.threads());
         out
     }
 

@@ -12,13 +12,14 @@ use super::state::attributes::{self, FnAttrs, GroupPlace};
 use super::state::{constants, function, globals, locals, metadata, types, uses};
 use crate::{
     error::{PResult, ParseError, Span},
-    lexer::{Lexer, Token, TokenKind, unescape},
+    lexer::{Token, TokenKind, unescape},
     source_map::SourceMap,
+    tokens::Tokens,
 };
 
 /// A cursor over tokens, and the module that it builds.
 pub(crate) struct Parser<'a> {
-    pub(super) lexer: Lexer<'a>,
+    tokens: Tokens<'a>,
     /// The current token.
     pub(crate) token: Token,
     /// Where the token before the current one ended.
@@ -62,12 +63,16 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Before the first token of a source.
-    pub(super) fn new(context: &'a Context, module: Module, source: &'a [u8]) -> Self {
-        let mut lexer = Lexer::new(source);
-        let token = lexer.next();
+    /// Before the first token of a source, whose tokens these are.
+    pub(super) fn new(
+        context: &'a Context,
+        module: Module,
+        source: &'a [u8],
+        mut tokens: Tokens<'a>,
+    ) -> Self {
+        let token = tokens.next();
         Parser {
-            lexer,
+            tokens,
             token,
             previous_end: 0,
             source,
@@ -117,7 +122,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn bump(&mut self) -> Token {
         let token = self.token;
         self.previous_end = token.end;
-        self.token = self.lexer.next();
+        self.token = self.tokens.next();
         token
     }
 
@@ -257,7 +262,7 @@ impl<'a> Parser<'a> {
     #[cold]
     pub(crate) fn unexpected(&self, expected: &str) -> Box<ParseError> {
         if self.at(TokenKind::Error)
-            && let Some(error) = self.lexer.error()
+            && let Some(error) = self.tokens.error()
         {
             return error;
         }

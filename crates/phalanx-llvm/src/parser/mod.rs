@@ -51,4 +51,4 @@ mod use_lists;
 pub(crate) use cursor::Parser;
 pub(crate) use literal::IntLiteral;
 pub use parsed::Parsed;
-pub use toplevel::{parse_module, parse_module_for};
+pub use toplevel::{parse_module, parse_module_for, parse_module_in_threads};

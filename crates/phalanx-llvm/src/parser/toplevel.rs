@@ -1,7 +1,7 @@
 //! Reads a file: its headings, entities of the module level in any order, and the checks at the
 //! end.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 use phalanx_ir::{Context, Module, Symbol, data_layout::DataLayout};
 
@@ -12,6 +12,7 @@ use crate::{
     age,
     error::{PResult, ParseError, Span},
     lexer::TokenKind,
+    tokens::Tokens,
     upgrade::upgrade,
 };
 
@@ -46,11 +47,40 @@ pub fn parse_module_for(
     source: &[u8],
     layout: &dyn Fn(&str) -> Option<&'static str>,
 ) -> Result<Parsed, ParseError> {
+    parse_module_in_threads(context, source, layout, 1)
+}
+
+/// As [`parse_module_for`], in at most so many threads, of which two are of use so far: one cuts
+/// the text into tokens. The module does not depend on it, nor does the error.
+///
+/// # Errors
+/// As [`parse_module`].
+pub fn parse_module_in_threads(
+    context: Arc<Context>,
+    source: &[u8],
+    layout: &dyn Fn(&str) -> Option<&'static str>,
+    threads: usize,
+) -> Result<Parsed, ParseError> {
     if u32::try_from(source.len()).is_err() {
         return Err(ParseError::new(Span::default(), "a source must be shorter than 4 GiB"));
     }
+    if threads < 2 || source.len() < SHORT {
+        return parse_tokens(context, source, layout, Tokens::new(source));
+    }
+    thread::scope(|scope| parse_tokens(context, source, layout, Tokens::ahead(source, scope)))
+}
+
+/// A shorter text is read sooner by one thread than two have begun.
+const SHORT: usize = 1 << 17;
+
+fn parse_tokens(
+    context: Arc<Context>,
+    source: &[u8],
+    layout: &dyn Fn(&str) -> Option<&'static str>,
+    tokens: Tokens<'_>,
+) -> Result<Parsed, ParseError> {
     let shared = Arc::clone(&context);
-    let mut parser = Parser::new(&shared, Module::new(context), source);
+    let mut parser = Parser::new(&shared, Module::new(context), source, tokens);
     let parsed = parser.parse_file(layout).and_then(|()| {
         let written = parser.globals.written_functions;
         let mut parsed = parser.into_parsed();

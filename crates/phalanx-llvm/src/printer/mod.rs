@@ -94,7 +94,7 @@ pub fn print_module(module: &Module) -> Vec<u8> {
 pub fn write_module(module: &Module, writer: &mut impl io::Write) -> io::Result<()> {
     let printer = ModulePrinter::new(module);
     let mut out = Vec::new();
-    printer.module_in_parts(&mut out, &mut |part| {
+    printer.module_in_parts(&mut out, 1, &mut |part| {
         writer.write_all(part)?;
         part.clear();
         Ok(())
@@ -149,16 +149,22 @@ impl<'m> ModulePrinter<'m> {
 
     /// Appends the text of the whole module.
     pub fn module(&self, out: &mut Vec<u8>) {
+        self.module_in_threads(out, 1);
+    }
+
+    /// As [`ModulePrinter::module`], in at most so many threads. The text does not depend on it.
+    pub fn module_in_threads(&self, out: &mut Vec<u8>, threads: usize) {
         // Writing to the buffer does not fail.
-        let _ = self.module_in_parts(out, &mut |_| Ok(()));
+        let _ = self.module_in_parts(out, threads, &mut |_| Ok(()));
     }
 
     fn module_in_parts(
         &self,
         out: &mut Vec<u8>,
+        threads: usize,
         part_done: &mut dyn FnMut(&mut Vec<u8>) -> io::Result<()>,
     ) -> io::Result<()> {
-        module::write(self, out, part_done)
+        module::write(self, out, threads, part_done)
     }
 
     /// Prepares to write parts of one function: numbers its values. O(size of the function).

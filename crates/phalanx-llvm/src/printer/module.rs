@@ -1,6 +1,13 @@
 //! A whole module, entity by entity in LLVM's order.
 
-use std::io;
+use std::{
+    io,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
 
 use phalanx_ir::{
     GlobalName,
@@ -13,10 +20,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FunctionPrinter, ModulePrinter, Scope, Writer};
 
-/// Appends the module to `out`, and calls `part_done` with it after each function and at the end.
+/// Appends the module to `out`, and calls `part_done` with it after each function, or after some
+/// that a thread has written, and at the end.
 pub(super) fn write(
     cx: &ModulePrinter<'_>,
     out: &mut Vec<u8>,
+    threads: usize,
     part_done: &mut dyn FnMut(&mut Vec<u8>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut writer = cx.writer(out);
@@ -25,12 +34,18 @@ pub(super) fn write(
     writer.comdats();
     writer.globals();
     let mut uses = OrderedUses::new(cx);
-    for &function in &cx.functions {
-        let printer = FunctionPrinter::new(cx, function, Scope::Module);
-        let mut writer = printer.writer(out);
-        writer.str("\n");
-        writer.function(&printer, uses.as_mut());
-        part_done(out)?;
+    let instructions = cx.functions.iter().map(|function| function.body.id_count()).sum::<usize>();
+    let threads = threads.min(instructions / WORTH_A_THREAD);
+    if uses.is_none() && threads > 1 {
+        for text in texts_of_functions(cx, threads) {
+            out.extend_from_slice(&text.into_inner().unwrap_or_default());
+            part_done(out)?;
+        }
+    } else {
+        for &function in &cx.functions {
+            write_function(cx, function, uses.as_mut(), out);
+            part_done(out)?;
+        }
     }
     let mut writer = cx.writer(out);
     let orders: Vec<&UseListOrder> = match &mut uses {
@@ -42,6 +57,42 @@ pub(super) fn write(
     writer.all_metadata();
     writer.summary();
     part_done(out)
+}
+
+/// So many instructions take longer to write than a thread takes to begin.
+const WORTH_A_THREAD: usize = 1000;
+
+fn write_function(
+    cx: &ModulePrinter<'_>,
+    function: FunctionRef<'_>,
+    uses: Option<&mut OrderedUses<'_>>,
+    out: &mut Vec<u8>,
+) {
+    let printer = FunctionPrinter::new(cx, function, Scope::Module);
+    let mut writer = printer.writer(out);
+    writer.str("\n");
+    writer.function(&printer, uses);
+}
+
+/// The texts of functions that follow each other, some in each.
+fn texts_of_functions(cx: &ModulePrinter<'_>, threads: usize) -> Vec<OnceLock<Vec<u8>>> {
+    // Several for each thread, since functions differ in size.
+    let at_once = cx.functions.len().div_ceil(threads * 8).max(1);
+    let runs: Vec<&[FunctionRef<'_>]> = cx.functions.chunks(at_once).collect();
+    let texts: Vec<OnceLock<Vec<u8>>> = runs.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((run, text)) = runs.iter().zip(&texts).nth(next.fetch_add(1, Relaxed)) {
+            let mut out = Vec::new();
+            run.iter().for_each(|&function| write_function(cx, function, None, &mut out));
+            let _ = text.set(out);
+        }
+    };
+    thread::scope(|scope| {
+        (1..threads.min(runs.len())).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    texts
 }
 
 /// Use counts up to the current place of the text, in modules with use-list orders. LLVM refuses an

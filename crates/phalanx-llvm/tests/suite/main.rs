@@ -16,6 +16,7 @@ mod robust;
 mod round_trip;
 mod same_module;
 mod support;
+mod threads;
 mod upgrade;
 mod verifier;
 mod verifier_convergence;
