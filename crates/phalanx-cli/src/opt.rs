@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Context as _;
 use phalanx::{
     ReadError, Session,
-    db::{Database, FunctionEntry, ModuleInput, queries},
+    db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries},
     ir::flow::node_of,
     llvm::ModulePrinter,
     report::alias::print_aliases,
@@ -24,7 +24,7 @@ use crate::{
     args::OptArgs,
     functions,
     input::{self, Source},
-    pipeline::{FunctionPass, printing_alone, registry},
+    pipeline::{FunctionPass, Use, asking_alone, registry},
     status::Status,
     terminal::Terminal,
 };
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
         true => Session::with_event_log(),
         false => Session::new(),
     };
+    session.set_threads(functions::threads());
     let read = match wants_verifier {
         true => session.read_for(&source.text, overrides(&args.target)),
         false => session.read_unverified(&source.text, overrides(&args.target)),
@@ -66,9 +67,9 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
         terminal,
     };
     for group in &pipeline.groups {
-        match printing_alone(group) {
+        match asking_alone(group) {
             Some(passes) => {
-                print_facts(&session, module.input(), &passes, args.exact_llvm, terminal)?;
+                ask_all(&session, module.input(), &passes, args.exact_llvm, terminal)?;
             }
             None => runner.group(&mut session, module.input(), group)?,
         }
@@ -164,10 +165,11 @@ fn refuse(error: &ReadError, source: &Source, terminal: &Terminal) -> Status {
     }
 }
 
-fn print_facts(
+/// Runs passes that change nothing on all functions, in parallel.
+fn ask_all(
     session: &Session,
     module: ModuleInput,
-    passes: &[FunctionPass],
+    passes: &[(FunctionPass, Use)],
     exact: bool,
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
@@ -177,8 +179,13 @@ fn print_facts(
     let entries = functions::select(session, module, &[])?;
     let mut stderr = std::io::stderr().lock();
     let print = |db: &Database, entry: FunctionEntry, out: &mut Text<'_>| {
-        for &pass in passes {
-            print_pass(db, entry, &printer, (pass, exact), out);
+        for &(pass, used) in passes {
+            match used {
+                Use::Print => {
+                    print_pass(db, entry, &printer, (pass, exact), out);
+                }
+                Use::Require => ask(db, entry.input, pass, exact),
+            }
         }
     };
     functions::for_each(
@@ -187,7 +194,9 @@ fn print_facts(
         (terminal, "printing"),
         |db, entry| {
             if entry.input.flow(db).order().len() > FEW_BLOCKS {
-                ask(db, entry, passes, exact);
+                // What is found by LLVM's own rules is no query, and so not kept until then.
+                let kept = passes.iter().filter(|(p, _)| !exact || *p != FunctionPass::Uniformity);
+                kept.for_each(|&(pass, _)| ask(db, entry.input, pass, exact));
                 return None;
             }
             let mut out = Text::new();
@@ -212,21 +221,18 @@ fn print_facts(
 /// held in memory.
 const FEW_BLOCKS: usize = 512;
 
-/// Computes the facts that the passes print, in parallel even if the printing is not.
-fn ask(db: &Database, entry: FunctionEntry, passes: &[FunctionPass], exact: bool) {
-    let input = entry.input;
-    for pass in passes {
-        match pass {
-            FunctionPass::Uniformity if exact => {}
-            FunctionPass::Uniformity => drop(queries::uniformity(db, input)),
-            FunctionPass::Cycles => drop(queries::cycles(db, input)),
-            FunctionPass::DomTree => drop(queries::dom_tree(db, input)),
-            FunctionPass::PostDomTree => drop(queries::postdom_tree(db, input)),
-            FunctionPass::DomFrontier => drop(queries::dom_frontier(db, input)),
-            FunctionPass::MemorySsa => drop(queries::classic_memory_ssa(db, input)),
-            FunctionPass::Hssa => drop(queries::memory_ssa(db, input)),
-            FunctionPass::Alias => drop(queries::memory_kinds(db, input)),
-        }
+/// Finds the facts that a pass is about.
+pub(crate) fn ask(db: &Database, input: FunctionInput, pass: FunctionPass, exact: bool) {
+    match pass {
+        FunctionPass::Uniformity if exact => drop(queries::exact_llvm_uniformity(db, input)),
+        FunctionPass::Uniformity => drop(queries::uniformity(db, input)),
+        FunctionPass::Cycles => drop(queries::cycles(db, input)),
+        FunctionPass::DomTree => drop(queries::dom_tree(db, input)),
+        FunctionPass::PostDomTree => drop(queries::postdom_tree(db, input)),
+        FunctionPass::DomFrontier => drop(queries::dom_frontier(db, input)),
+        FunctionPass::MemorySsa => drop(queries::classic_memory_ssa(db, input)),
+        FunctionPass::Hssa => drop(queries::memory_ssa(db, input)),
+        FunctionPass::Alias => drop(queries::memory_kinds(db, input)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The passes of `phalanx opt`: the transforms, and LLVM's printing passes.
+//! The passes of `phalanx opt`: the transforms, and LLVM's passes that print facts or ask for them.
 
 use std::{io::Write as _, sync::Arc};
 
@@ -9,9 +9,9 @@ use phalanx::{
     transform::{Group, Outcome, Pass, PassError, Registry},
 };
 
-use crate::opt::print_pass;
+use crate::opt::{ask, print_pass};
 
-/// A printing pass that works function by function, by its output.
+/// What a pass is about that prints facts of a function, or asks for them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FunctionPass {
     Uniformity,
@@ -24,30 +24,48 @@ pub(crate) enum FunctionPass {
     Alias,
 }
 
-const PRINTING: [(&str, FunctionPass); 8] = [
-    ("print<uniformity>", FunctionPass::Uniformity),
-    ("print<cycles>", FunctionPass::Cycles),
-    ("print<domtree>", FunctionPass::DomTree),
-    ("print<postdomtree>", FunctionPass::PostDomTree),
-    ("print<domfrontier>", FunctionPass::DomFrontier),
-    ("print<memoryssa>", FunctionPass::MemorySsa),
-    ("print<hssa>", FunctionPass::Hssa),
-    ("print<alias>", FunctionPass::Alias),
+/// What to do with the facts.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Use {
+    Print,
+    /// Find them, as LLVM's `require<..>` does, which shows how long that takes.
+    Require,
+}
+
+const ASKING: [(&str, FunctionPass, Use); 13] = [
+    ("print<uniformity>", FunctionPass::Uniformity, Use::Print),
+    ("print<cycles>", FunctionPass::Cycles, Use::Print),
+    ("print<domtree>", FunctionPass::DomTree, Use::Print),
+    ("print<postdomtree>", FunctionPass::PostDomTree, Use::Print),
+    ("print<domfrontier>", FunctionPass::DomFrontier, Use::Print),
+    ("print<memoryssa>", FunctionPass::MemorySsa, Use::Print),
+    ("print<hssa>", FunctionPass::Hssa, Use::Print),
+    ("print<alias>", FunctionPass::Alias, Use::Print),
+    ("require<uniformity>", FunctionPass::Uniformity, Use::Require),
+    ("require<cycles>", FunctionPass::Cycles, Use::Require),
+    ("require<domtree>", FunctionPass::DomTree, Use::Require),
+    ("require<postdomtree>", FunctionPass::PostDomTree, Use::Require),
+    ("require<memoryssa>", FunctionPass::MemorySsa, Use::Require),
 ];
 
-/// A printing pass as a pass of a pipeline.
-struct Print {
+/// Such a pass as one among others.
+struct Ask {
     name: &'static str,
     what: FunctionPass,
+    used: Use,
     exact: bool,
 }
 
-impl Pass for Print {
+impl Pass for Ask {
     fn name(&self) -> &str {
         self.name
     }
 
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        if self.used == Use::Require {
+            ask(db, function, self.what, self.exact);
+            return Ok(Outcome::Unchanged);
+        }
         let module = function.module(db);
         let entries = module.functions(db);
         let views = entries.iter().map(|entry| entry.input.view(db)).collect();
@@ -68,17 +86,17 @@ impl Pass for Print {
 /// All passes; `exact` says whether uniformity is by LLVM 22's own rules.
 pub(crate) fn registry(exact: bool) -> Registry {
     let mut registry = Registry::new();
-    for (name, what) in PRINTING {
-        registry.add(Arc::new(Print { name, what, exact }));
+    for (name, what, used) in ASKING {
+        registry.add(Arc::new(Ask { name, what, used, exact }));
     }
     registry.add_all(Registry::standard());
     registry
 }
 
-/// The printing passes of a group that has no others: these run on all functions in parallel.
-pub(crate) fn printing_alone(group: &Group) -> Option<Vec<FunctionPass>> {
+/// The passes of a group of which none changes anything: these run on all functions in parallel.
+pub(crate) fn asking_alone(group: &Group) -> Option<Vec<(FunctionPass, Use)>> {
     let Group::Functions(steps) = group else { return None };
-    let find = |text: &str| PRINTING.iter().find(|entry| entry.0 == text).map(|entry| entry.1);
+    let find = |text: &str| ASKING.iter().find(|pass| pass.0 == text).map(|pass| (pass.1, pass.2));
     steps.iter().map(|step| find(&step.text)).collect()
 }
 
@@ -89,13 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn printing_passes_by_themselves_are_told_apart() {
+    fn passes_that_change_nothing_are_told_apart() {
         let pipeline = Pipeline::parse(
-            "print<cycles>,print<domtree>,verify,print<cycles>,dce",
+            "print<cycles>,require<domtree>,verify,print<cycles>,dce",
             &registry(false),
         );
-        let alone: Vec<_> =
-            pipeline.unwrap_or_default().groups.iter().map(printing_alone).collect();
-        assert_eq!(alone, [Some(vec![FunctionPass::Cycles, FunctionPass::DomTree]), None, None]);
+        let alone: Vec<_> = pipeline.unwrap_or_default().groups.iter().map(asking_alone).collect();
+        let first = [(FunctionPass::Cycles, Use::Print), (FunctionPass::DomTree, Use::Require)];
+        assert_eq!(alone, [Some(first.to_vec()), None, None]);
     }
 }

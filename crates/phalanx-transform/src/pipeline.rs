@@ -123,11 +123,9 @@ impl Parser<'_> {
             self.joins = false;
             return Ok(());
         }
-        if is_without_effect(name) {
-            return Ok(());
-        }
         let pass = match self.registry.find(name) {
             Some(pass) => pass.map_err(|message| self.error(at, message))?,
+            None if is_without_effect(name) => return Ok(()),
             None => {
                 let known: Vec<&str> = self.registry.names().chain(["verify"]).collect();
                 let known = known.join(", ");
