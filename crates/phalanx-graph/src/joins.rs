@@ -51,7 +51,7 @@ pub enum Reconvergence {
     PostDominator,
 }
 
-/// How many blocks the searches of one query may visit, over all branches.
+/// Blocks that are reached from all branches together.
 const WORK: usize = 20_000_000;
 
 /// The query visited more blocks than its limit, so it has no answer.
@@ -82,8 +82,9 @@ impl Joins {
         let cfg = Cfg::new(cfg.entry(), lists);
         let tree = PostDomTree::new(&cfg);
         let joins = cfg.nodes().map(|node| tree.ipdom(node)).collect();
-        let mut reachable = BitSet::new(cfg.node_count());
-        reach(&cfg, [cfg.entry()], None, &mut reachable);
+        let mut search = Search::new(&cfg);
+        search.from([cfg.entry()], None);
+        let reachable = search.reached;
         Joins { cfg, joins, reachable }
     }
 
@@ -103,9 +104,9 @@ impl Joins {
     /// Whether a path leads from `from` to `to` without passing `without`. O(blocks + edges).
     #[must_use]
     pub fn leads(&self, from: Node, without: Option<Node>, to: Node) -> bool {
-        let mut reached = BitSet::new(self.cfg.node_count());
-        reach(&self.cfg, [from], without, &mut reached);
-        reached.contains(to.index())
+        let mut search = Search::new(&self.cfg);
+        search.from([from], without);
+        search.has_reached(to)
     }
 
     /// For each of the given blocks, the first divergent branch that parts it, if there is one.
@@ -117,23 +118,25 @@ impl Joins {
         blocks: &[Node],
         is_divergent: &dyn Fn(Node) -> bool,
     ) -> Result<Vec<Option<Node>>, TooLarge> {
-        let mut found = vec![None; blocks.len()];
-        let mut work = 0;
+        let mut parted_by: Vec<Option<Node>> = vec![None; self.cfg.node_count()];
+        let mut search = Search::new(&self.cfg);
+        let mut seen = BitSet::new(self.cfg.node_count());
+        let mut all: Vec<Node> = Vec::new();
         for branch in self.divergent(is_divergent) {
-            let mut seen = BitSet::new(self.cfg.node_count());
             for side in self.sides(branch) {
-                let reached = self.reached([side], self.of(branch), &mut work)?;
-                for (at, block) in blocks.iter().enumerate() {
-                    if reached.contains(block.index()) && seen.contains(block.index()) {
-                        found[at].get_or_insert(branch);
+                for &node in search.from([side], self.of(branch)) {
+                    match seen.insert(node.index()) {
+                        true => all.push(node),
+                        false => _ = parted_by[node.index()].get_or_insert(branch),
                     }
                 }
-                reached.iter().for_each(|node| {
-                    seen.insert(node);
-                });
+                search.check()?;
+            }
+            for node in all.drain(..) {
+                seen.remove(node.index());
             }
         }
-        Ok(found)
+        Ok(blocks.iter().map(|block| parted_by[block.index()]).collect())
     }
 
     /// The first divergent branch that mixes rounds of a cycle, and its join.
@@ -145,32 +148,18 @@ impl Joins {
         cycles: &Cycles,
         is_divergent: &dyn Fn(Node) -> bool,
     ) -> Result<Option<(Node, Node)>, TooLarge> {
-        let mut work = 0;
+        let mut search = Search::new(&self.cfg);
         for branch in self.divergent(is_divergent) {
             let Some(join) = self.of(branch) else { continue };
             let Some(inner) = cycles.innermost(join) else { continue };
-            let region = self.reached(self.sides(branch), Some(join), &mut work)?;
-            let is_entered = |cycle| cycles.entries(cycle).any(|e| region.contains(e.index()));
+            search.from(self.sides(branch), Some(join));
+            search.check()?;
+            let is_entered = |cycle| cycles.entries(cycle).any(|e| search.has_reached(e));
             if cycles.ancestors(inner).any(is_entered) {
                 return Ok(Some((branch, join)));
             }
         }
         Ok(None)
-    }
-
-    /// Blocks that are reachable from `from` without passing `without`; counts them into `work`.
-    fn reached(
-        &self,
-        from: impl IntoIterator<Item = Node>,
-        without: Option<Node>,
-        work: &mut usize,
-    ) -> Result<BitSet, TooLarge> {
-        let mut reached = BitSet::new(self.cfg.node_count());
-        *work += reach(&self.cfg, from, without, &mut reached);
-        match *work > WORK {
-            true => Err(TooLarge),
-            false => Ok(reached),
-        }
     }
 
     fn divergent<'a>(
@@ -190,23 +179,44 @@ impl Joins {
     }
 }
 
-/// Adds the blocks that are reachable from `from` without passing `without`; returns how many are
-/// new.
-fn reach(
-    cfg: &Cfg,
-    from: impl IntoIterator<Item = Node>,
-    without: Option<Node>,
-    reached: &mut BitSet,
-) -> usize {
-    let mut count = 0;
-    let mut pending: Vec<Node> = from.into_iter().collect();
-    while let Some(node) = pending.pop() {
-        if Some(node) != without && reached.insert(node.index()) {
-            count += 1;
-            pending.extend(cfg.successors(node));
-        }
+/// Searches one after the other, each of which costs what it reaches.
+struct Search<'a> {
+    cfg: &'a Cfg,
+    /// What the last search has reached.
+    nodes: Vec<Node>,
+    reached: BitSet,
+    /// Of all searches.
+    work: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(cfg: &'a Cfg) -> Self {
+        Search { cfg, nodes: Vec::new(), reached: BitSet::new(cfg.node_count()), work: 0 }
     }
-    count
+
+    /// Blocks on ways from some that do not pass another.
+    fn from(&mut self, from: impl IntoIterator<Item = Node>, without: Option<Node>) -> &[Node] {
+        for node in self.nodes.drain(..) {
+            self.reached.remove(node.index());
+        }
+        let mut pending: Vec<Node> = from.into_iter().collect();
+        while let Some(node) = pending.pop() {
+            if Some(node) != without && self.reached.insert(node.index()) {
+                self.nodes.push(node);
+                pending.extend(self.cfg.successors(node));
+            }
+        }
+        self.work += self.nodes.len();
+        &self.nodes
+    }
+
+    fn check(&self) -> Result<(), TooLarge> {
+        if self.work > WORK { Err(TooLarge) } else { Ok(()) }
+    }
+
+    fn has_reached(&self, node: Node) -> bool {
+        self.reached.contains(node.index())
+    }
 }
 
 /// Blocks from which every path ends in an `unreachable`, without a cycle. O(blocks + edges).

@@ -1,6 +1,6 @@
 //! Which cycles can be copied.
 
-use std::fmt;
+use std::{cell::OnceCell, fmt};
 
 use phalanx_analysis::convergence::tokens::{TokenKind, Tokens};
 use phalanx_core::legality::{Legality, Refusal, Unroll, machines::Machines};
@@ -83,12 +83,14 @@ pub(super) struct Loop {
 }
 
 /// The facts about a function's graph.
-#[derive(Copy, Clone)]
 pub(super) struct Graph<'a> {
     pub(super) cfg: &'a Cfg,
     pub(super) cycles: &'a Cycles,
     pub(super) dfs: &'a phalanx_graph::Dfs,
     pub(super) dom: &'a phalanx_graph::DomTree,
+    /// Whether some operation is executed apart where threads join at post-dominators: of the
+    /// function, so it is found once for all loops.
+    is_parted: OnceCell<bool>,
 }
 
 impl<'a> Graph<'a> {
@@ -98,6 +100,7 @@ impl<'a> Graph<'a> {
             cycles: queries::cycles(db, function)?,
             dfs: queries::dfs(db, function)?,
             dom: queries::dom_tree(db, function)?,
+            is_parted: OnceCell::new(),
         })
     }
 
@@ -145,8 +148,9 @@ impl<'a> Graph<'a> {
         }
         check_tokens(code, found)?;
         // Never-taken edges are removed, after which the sides of a branch may join earlier.
+        let find_parted = || Stacks::before(db, function).is_some_and(|stacks| !stacks.are_whole());
         if machines.include(Reconvergence::PostDominator)
-            && Stacks::before(db, function).is_some_and(|stacks| !stacks.are_whole())
+            && *self.is_parted.get_or_init(find_parted)
         {
             return Err(Reason::Parted);
         }
