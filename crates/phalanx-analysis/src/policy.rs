@@ -1,29 +1,30 @@
-//! Thresholds that decide between an incremental update after edits and solving from scratch.
+//! When an answer is brought up to date after edits, and when it is found from scratch.
 //!
-//! Both give the same answer, so a threshold affects time only. All thresholds are here, with what
-//! they compare; `crates/phalanx/benches/edits.rs` measures what they are worth.
+//! Both ways give the same answer, so a threshold decides about time only. All of them are here,
+//! with what they compare; `crates/phalanx/benches/edits.rs` measures what they are worth.
 //!
 //! | threshold | compared with | beyond it |
 //! |---|---|---|
 //! | [`LARGE`] | instructions of a function | answers are repaired; below, they are found from scratch |
-//! | [`MEMORY_KEPT`] | instructions | facts about memory are retained over edits that do not concern them |
-//! | [`TABLES_KEPT`] | instructions | tables of divergence are retained from the first query on |
+//! | [`MEMORY_KEPT`] | instructions | facts about memory are kept while an edit does not concern them |
+//! | [`TABLES_KEPT`] | instructions | tables of divergence are kept from the first question on |
 //! | [`GRAPH_REPAIRED`] | blocks of a graph | facts of the graph are repaired when a block is split |
-//! | [`ROUNDS_KEPT`] | rounds of a recursion | no state is retained for repairs |
-//! | [`ASSUMPTIONS_KEPT`] | sets of assumptions | the state of the least recently used set is dropped |
+//! | [`ROUNDS_KEPT`] | rounds of a recursion | nothing is kept to be repaired |
+//! | [`NEARBY`] | functions that call each other | what holds of all is kept for the module |
+//! | [`ASSUMPTIONS_KEPT`] | sets of assumptions | the state of the one asked longest ago is dropped |
 //! | [`most_repaired`] | changed instructions | divergence is solved from scratch |
-//! | [`most_by_single_edits`] | changed instructions | the driver rewrites the function: state is retained later |
+//! | [`most_by_single_edits`] | changed instructions | the driver rewrites the function: retain later |
 //! | [`most_lowered`] | changed instructions | tables are made anew, not brought up to date |
 //! | [`most_looked_at`] | changed instructions | all are looked at again |
 //! | [`most_in_blocks`] | instructions of changed blocks | all are looked at again |
 //! | [`rewritten`] | changed instructions | nothing is retained: another rewrite is likely |
 //! | [`most_spliced`] | instructions of components | private memory is made anew |
-//! | [`most_blocks`] | blocks with other accesses | the SSA form of memory is made anew |
-//! | [`most_visits`], [`USE_BLOCKS`] | blocks on the way to uses, to one use | the SSA form of memory is made anew |
-//! | [`READERS`], [`POINTER_STEPS`], [`SPACE_STEPS`], [`PRIVATE_STEPS`] | steps of one repair | the repair is given up |
+//! | [`most_blocks`] | blocks with other accesses | the form of memory is made anew |
+//! | [`most_visits`], [`USE_BLOCKS`] | blocks on the way to uses, to one use | the same |
+//! | [`READERS`], [`POINTER_STEPS`], [`SPACE_STEPS`], [`PRIVATE_STEPS`] | steps of one repair | it is given up |
 //!
-//! Limits that depend on the size of a function are functions of that size. Each such limit on
-//! changes is at least 8, so that a handful of edits is always repaired.
+//! Functions of the size of a function give a number of changes; each is at least 8, so that a
+//! handful of edits is always repaired.
 
 /// Functions with fewer instructions are always solved from scratch: that takes microseconds.
 pub const LARGE: usize = 256;
@@ -42,6 +43,10 @@ pub const GRAPH_REPAIRED: usize = 64;
 /// The number of rounds of a recursion in which state is retained. Most recursions take two or
 /// three.
 pub const ROUNDS_KEPT: usize = 6;
+
+/// So many functions, of those that call each other, are asked one by one whether threads of several
+/// rounds meet in them: a microsecond for each.
+pub const NEARBY: usize = 64;
 
 /// The number of sets of assumptions for which a function retains state.
 pub const ASSUMPTIONS_KEPT: usize = 4;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use salsa::Revision;
 
 use crate::{
-    FunctionInput, branch_counts::CountsByModule, edit_log::EditLog, handles::Handles,
+    FunctionInput, edit_log::EditLog, handles::Handles, module_facts::FactsByModule,
     presence::Presence,
 };
 
@@ -43,7 +43,7 @@ pub struct Database {
     log: Option<RawLog>,
     presence: Arc<Presence>,
     edits: Arc<EditLog<FunctionInput>>,
-    branch_counts: Arc<CountsByModule>,
+    module_facts: Arc<FactsByModule>,
     /// Whether the commit of an edit runs the verifier, unless the edit says otherwise.
     pub(crate) verifies_edits: bool,
     /// Dropped last: when it is gone, so is the handle on the storage.
@@ -84,7 +84,7 @@ impl Database {
             log,
             presence: Arc::default(),
             edits: Arc::default(),
-            branch_counts: Arc::default(),
+            module_facts: Arc::default(),
             verifies_edits: cfg!(debug_assertions),
             handles: Handles::default(),
         }
@@ -109,10 +109,10 @@ impl Database {
         self.edits().between(revision, self.revision())
     }
 
-    /// Where [`queries::module_divergent_branches`](crate::queries::module_divergent_branches) has
-    /// its counts between questions.
-    pub(crate) fn branch_counts(&self) -> &CountsByModule {
-        &self.branch_counts
+    /// Where [`queries::module_divergent_branches`](crate::queries::module_divergent_branches) and
+    /// [`queries::rounds_around`](crate::queries::rounds_around) have facts between questions.
+    pub(crate) fn module_facts(&self) -> &FactsByModule {
+        &self.module_facts
     }
 
     pub(crate) fn handles(&self) -> &Handles {

@@ -446,7 +446,7 @@ impl Database {
         for entry in module.functions(self) {
             queries::drop_kept(self, entry.input);
         }
-        self.branch_counts().remove(module);
+        self.module_facts().lock().remove(&module);
     }
 }
 

@@ -8,7 +8,6 @@
 //!
 //! Read first: [`Database`], [`FunctionInput`], and the list of [`queries`].
 
-mod branch_counts;
 mod database;
 mod edit;
 mod edit_log;
@@ -17,6 +16,7 @@ mod handles;
 mod inputs;
 mod load;
 mod mentions;
+mod module_facts;
 mod part_cell;
 mod presence;
 pub mod queries;

@@ -43,7 +43,7 @@ impl Database {
         }
         functions.iter().for_each(|&function| forget(self, function));
         self.presence().leave_module(module);
-        self.branch_counts().remove(module);
+        self.module_facts().lock().remove(&module);
     }
 
     /// Sets all that a module has beside its functions.

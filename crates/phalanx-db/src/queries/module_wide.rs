@@ -1,7 +1,8 @@
-//! How many branches of a module diverge, brought up to date from the functions that were edited.
+//! Facts about whole modules, brought up to date from the functions that were edited: how many
+//! branches diverge, and which functions [mix rounds](super::mixing).
 //!
 //! A query over all functions of a module is validated function by function after an edit of one.
-//! So this is no query: the counts stay beside the database, with what functions say to each other,
+//! So these are no queries: the facts stay beside the database, with what functions say to each other,
 //! and the [log of edits](crate::edit_log) tells where to begin.
 //!
 //! ```text
@@ -23,7 +24,7 @@ use salsa::Database as Db;
 
 use super::summaries::passed_arguments;
 use super::{call_place, divergent_branches, summary, symbols};
-use crate::branch_counts::{BranchCounts, Known};
+use crate::module_facts::{Known, ModuleFacts};
 use crate::{Database, FunctionEntry, FunctionInput, ModuleInput};
 
 /// How many branches of a module are divergent for some source. Not a query.
@@ -31,28 +32,38 @@ use crate::{Database, FunctionEntry, FunctionInput, ModuleInput};
 /// *Reads* [`divergent_branches`], [`summary`], `passed_arguments` of functions that an edit may
 /// have changed; after another change, of all. *Cost* that of these functions.
 pub fn module_divergent_branches(db: &Database, module: ModuleInput) -> usize {
+    with_facts(db, module, |facts| facts.branches)
+}
+
+/// Asks the facts of a module, brought up to date.
+pub(super) fn with_facts<R>(
+    db: &Database,
+    module: ModuleInput,
+    ask: impl FnOnce(&mut ModuleFacts) -> R,
+) -> R {
+    let mut all = db.module_facts().lock();
     // Taken out meanwhile: an edit on another thread may stop the question half way.
-    let kept = db.branch_counts().remove(module);
+    let kept = all.remove(&module);
     let edited = kept.as_ref().and_then(|kept| db.edited_since(kept.at));
-    let counts = match (kept, edited) {
+    let mut facts = match (kept, edited) {
         (Some(mut kept), Some(edited)) => {
             kept.update(db, module, edited);
             kept
         }
-        _ => BranchCounts::new(db, module),
+        _ => ModuleFacts::new(db, module),
     };
-    let total = counts.total;
-    db.branch_counts().insert(module, counts);
-    total
+    let answer = ask(&mut facts);
+    all.insert(module, facts);
+    answer
 }
 
-impl BranchCounts {
+impl ModuleFacts {
     fn new(db: &Database, module: ModuleInput) -> Self {
         let definitions = module.functions(db).iter().filter(|entry| entry.is_definition);
         let find = |entry: &FunctionEntry| (entry.input, Known::find(db, entry.input));
         let functions: FxHashMap<FunctionInput, Known> = definitions.map(find).collect();
-        let total = functions.values().map(|known| known.branches).sum();
-        BranchCounts { at: db.revision(), functions, total }
+        let branches = functions.values().map(|known| known.branches).sum();
+        ModuleFacts { at: db.revision(), functions, branches, mixing: None }
     }
 
     /// Asks the functions again that were edited, and those that these say something else to.
@@ -65,7 +76,10 @@ impl BranchCounts {
                 continue;
             }
             let before = std::mem::replace(known, Known::find(db, function));
-            self.total = self.total - before.branches + known.branches;
+            self.branches = self.branches - before.branches + known.branches;
+            if let Some(mixing) = &mut self.mixing {
+                mixing.ask(db, function);
+            }
             if before.summary != known.summary {
                 work.extend(callers(db, module).get(&function).into_iter().flatten());
             }
@@ -95,7 +109,10 @@ impl Known {
 /// *Reads* [`symbols`], `functions`, `mentions`. *Changes when* a call comes or goes. *Cost*
 /// O(functions + calls).
 #[salsa::tracked(returns(ref))]
-fn callers(db: &dyn Db, module: ModuleInput) -> FxHashMap<FunctionInput, Vec<FunctionInput>> {
+pub(super) fn callers(
+    db: &dyn Db,
+    module: ModuleInput,
+) -> FxHashMap<FunctionInput, Vec<FunctionInput>> {
     let symbols = symbols(db, module);
     let mut callers: FxHashMap<FunctionInput, Vec<FunctionInput>> = FxHashMap::default();
     for entry in module.functions(db) {

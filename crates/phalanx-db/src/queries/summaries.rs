@@ -297,16 +297,10 @@ fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
 /// value. *Changes when* an argument's sources do. *Cost* O(callers).
 #[salsa::tracked(returns(ref))]
 pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
-    let place = call_place(db, function);
-    let is_known = match place.is_closed {
-        true => place.depth <= DEPTH,
-        // What a launch passes to a kernel is the same in all threads, so callers alone make a
-        // difference.
-        false => is_kernel_called_by_name(db, function) && place.component.is_empty(),
-    };
-    if !is_known || place.callers.is_empty() {
+    if !are_callers_known(db, function) {
         return None;
     }
+    let place = call_place(db, function);
     match place.component.first() {
         None => Some(first_arguments(db, function)),
         Some(&first) => {
@@ -314,6 +308,19 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
             own.and_then(|(_, arguments)| arguments.clone())
         }
     }
+}
+
+/// Whether something is known of what a function is passed: all callers are known, and not too far
+/// below the functions that anyone may call.
+pub(super) fn are_callers_known(db: &dyn Db, function: FunctionInput) -> bool {
+    let place = call_place(db, function);
+    let is_known = match place.is_closed {
+        true => place.depth <= DEPTH,
+        // What a launch passes to a kernel is the same in all threads, so callers alone make a
+        // difference.
+        false => is_kernel_called_by_name(db, function) && place.component.is_empty(),
+    };
+    is_known && !place.callers.is_empty()
 }
 
 /// Whether a function is a kernel that is called by name only, by functions that are not called
