@@ -44,8 +44,8 @@ pub const GRAPH_REPAIRED: usize = 64;
 /// three.
 pub const ROUNDS_KEPT: usize = 6;
 
-/// So many functions, of those that call each other, are asked one by one whether threads of several
-/// rounds meet in them: a microsecond for each.
+/// So many functions that call each other are asked one by one whether threads of several rounds
+/// meet in them: a microsecond for each.
 pub const NEARBY: usize = 64;
 
 /// The number of sets of assumptions for which a function retains state.

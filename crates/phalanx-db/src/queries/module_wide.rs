@@ -2,8 +2,8 @@
 //! branches diverge, and which functions [mix rounds](super::mixing).
 //!
 //! A query over all functions of a module is validated function by function after an edit of one.
-//! So these are no queries: the facts stay beside the database, with what functions say to each other,
-//! and the [log of edits](crate::edit_log) tells where to begin.
+//! So these are no queries: the facts stay beside the database, with what functions say to each
+//! other, and the [log of edits](crate::edit_log) tells where to begin.
 //!
 //! ```text
 //! edit @leaf:  its count and its summary are asked for again

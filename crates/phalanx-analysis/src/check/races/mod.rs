@@ -73,7 +73,7 @@ use thread::{Machine, Stop, Thread};
 pub use left_out::Why;
 pub use program::{Program, Unit, Variable};
 
-/// How many instructions are executed for a kernel.
+/// So many steps are taken for a kernel, most of which execute an instruction.
 const FUEL: usize = 4_000_000;
 /// How many paths are tried for a size of workgroups.
 const PATHS: usize = 24;
@@ -231,7 +231,7 @@ impl<'a, 'f> Search<'a, 'f> {
 
     fn all_paths(&mut self) {
         let mut scripts = vec![Vec::new()];
-        for _ in 0..PATHS {
+        for left in (0..PATHS).rev() {
             let Some(script) = scripts.pop() else { return };
             let mut machine = Machine::new(self.functions, Assumptions::new(script), self.size);
             machine.fuel = self.fuel;
@@ -239,7 +239,8 @@ impl<'a, 'f> Search<'a, 'f> {
             self.path(&mut machine);
             self.fuel = machine.fuel;
             self.left_out = machine.left_out;
-            let mut others: Vec<Vec<bool>> = machine.assumed.others().collect();
+            // No more are tried; one more says that there are some.
+            let mut others: Vec<Vec<bool>> = machine.assumed.others().take(left + 1).collect();
             others.reverse();
             scripts.extend(others);
             if self.fuel == 0 {

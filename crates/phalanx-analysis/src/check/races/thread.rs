@@ -1,24 +1,25 @@
-//! Executes a thread from one barrier to the next.
+//! A thread on its way from one barrier to the next.
 //!
-//! A [`Machine`] executes one thread after the other, up to the next barrier of the workgroup. At a
-//! branch whose condition is known, it takes that side. At other branches:
+//! A [`Machine`] executes one thread after the other up to the next barrier of the workgroup. A
+//! branch whose condition is known is followed. One that is not known is
 //!
 //! | branch | what is done |
 //! |---|---|
-//! | an exit of a loop, with a condition that is the same in the workgroup or depends only on the launch | some rounds are executed |
-//! | another branch with such a condition | both sides are tried: [`assume`](super::assume) |
-//! | one that threads decide by data | nothing is known up to where its sides meet |
+//! | the exit of a loop, one for the workgroup or dependent on sizes only | some rounds are made |
+//! | another that is one for the workgroup, or dependent on sizes only | both ways are tried: [`assume`](super::assume) |
+//! | one that threads decide by data | nothing is known up to where its ways meet |
 //!
 //! ```text
-//! br i1 %known, label %a, label %b          ; one side
-//! br i1 %data, label %c, label %join        ; continues at %join: accesses in %c may happen or not
+//! br i1 %known, label %a, label %b          ; one way
+//! br i1 %data, label %c, label %join        ; goes on at %join: accesses in %c may happen or not
 //! ```
 //!
-//! So each access that is recorded is executed, if the workgroup takes the assumed path. Threads
-//! may wait for others in a loop that reads memory. Accesses of a thread behind such a loop are
-//! ordered by it, and are not recorded before the next barrier.
+//! So each access that is put down is executed, if the workgroup takes the path that is assumed.
+//! Threads may wait for others in a loop that reads memory: what such a thread does behind the loop
+//! is ordered by that, and is not put down before the next barrier.
 //!
-//! O(1) for each executed instruction; [`Machine::fuel`] bounds their number.
+//! O(1) for each instruction that is executed, and for each that may be where a branch by data or
+//! the end of a loop is passed; [`Machine::fuel`] bounds all of them.
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -43,6 +44,8 @@ use crate::code::TypeSizes;
 const ROUNDS: u32 = 2;
 /// How many are executed at most if the loop is known to go on.
 const MOST_ROUNDS: u32 = 8;
+/// So many entries of a phi or a switch are looked through in one step.
+const ENTRIES: usize = 16;
 /// The depth to which calls are executed.
 const DEPTH: usize = 16;
 
@@ -199,8 +202,10 @@ impl<'a, 'f> Machine<'a, 'f> {
                 return Stop::End;
             }
             let Some(inst) = thread.frame().next else { return Stop::Lost };
-            let Some(left) = self.fuel.checked_sub(1) else { return Stop::Lost };
-            self.fuel = left;
+            if self.fuel == 0 {
+                return Stop::Lost;
+            }
+            self.pay(1);
             let (_, function) = self.function(thread);
             let body = function.unit.code.body;
             let opcode = body.inst(inst).opcode;
@@ -225,6 +230,11 @@ impl<'a, 'f> Machine<'a, 'f> {
             }
             self.execute(thread, inst);
         }
+    }
+
+    /// Counts steps of execution.
+    fn pay(&mut self, steps: usize) {
+        self.fuel = self.fuel.saturating_sub(steps);
     }
 
     fn call(&mut self, thread: &mut Thread, inst: InstId, callee: usize) {
@@ -280,7 +290,10 @@ impl<'a, 'f> Machine<'a, 'f> {
         if let Some(number) = condition.and_then(Val::as_number) {
             let position = match is_switch {
                 false => usize::from(number & 1 == 0),
-                true => position_of(function, inst, number),
+                true => {
+                    self.pay(successors.len() / ENTRIES);
+                    position_of(function, inst, number)
+                }
             };
             self.enter(thread, Some(block), successors[position]);
             return true;
@@ -343,6 +356,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         let body = function.unit.code.body;
         let bool_type = body.inst(inst).ty;
         for (at, &case) in body.operands(inst)[1..].iter().enumerate() {
+            self.pay(1);
             let number = super::super::sites::integer(function.unit.code, case)?;
             let operands = [value, Val::number(number)].into_iter().collect();
             let condition = self.terms.intern(Term::Pure {
@@ -364,8 +378,9 @@ impl<'a, 'f> Machine<'a, 'f> {
         let innermost = unit.cycles.innermost(node)?;
         let successors = unit.code.flow.successors(block_of(node));
         let is_inside = |cycle, to: BlockId| unit.cycles.contains(cycle, node_of(to));
+        // What leads out of a cycle around that one leads out of that one.
         let is_exit = |&cycle: &CycleId| successors.iter().any(|&to| !is_inside(cycle, to));
-        let cycle = unit.cycles.ancestors(innermost).find(is_exit)?;
+        let cycle = Some(innermost).filter(is_exit)?;
         let stays_if = is_inside(cycle, *successors.first()?);
         self.assumed.has_rounds = true;
         let rounds = thread.frame().rounds.get(&cycle).copied().unwrap_or(0);
@@ -387,8 +402,10 @@ impl<'a, 'f> Machine<'a, 'f> {
     fn forget_rounds(&mut self, thread: &mut Thread, cycle: CycleId) {
         let unit = self.function(thread).1.unit;
         let body = unit.code.body;
-        for inst in unit.cycles.blocks(cycle).iter().flat_map(|&at| body.block_insts(block_of(at)))
-        {
+        let blocks = unit.cycles.blocks(cycle).iter();
+        let insts: Vec<InstId> = blocks.flat_map(|&at| body.block_insts(block_of(at))).collect();
+        self.pay(insts.len());
+        for &inst in &insts {
             match body.inst(inst).opcode {
                 Opcode::Store => match self.value(thread, body.operands(inst)[1]) {
                     Some(at) => {
@@ -403,9 +420,8 @@ impl<'a, 'f> Machine<'a, 'f> {
                 _ => {}
             }
         }
-        for inst in unit.cycles.blocks(cycle).iter().flat_map(|&at| body.block_insts(block_of(at)))
-        {
-            thread.frame().values.remove(&inst);
+        for inst in &insts {
+            thread.frame().values.remove(inst);
         }
     }
 
@@ -415,20 +431,18 @@ impl<'a, 'f> Machine<'a, 'f> {
         let unit = function.unit;
         let body = unit.code.body;
         let node = node_of(to);
-        if let Some(innermost) = unit.cycles.innermost(node) {
-            for cycle in unit.cycles.ancestors(innermost) {
-                if unit.cycles.header(cycle) == node {
-                    let is_back =
-                        from.is_some_and(|from| unit.cycles.contains(cycle, node_of(from)));
-                    let rounds = thread.frame().rounds.entry(cycle).or_default();
-                    *rounds = if is_back { *rounds + 1 } else { 0 };
-                }
-            }
+        // A header is in no cycle that is inside of its own.
+        let headed = unit.cycles.innermost(node).filter(|&cycle| unit.cycles.header(cycle) == node);
+        if let Some(cycle) = headed {
+            let is_back = from.is_some_and(|from| unit.cycles.contains(cycle, node_of(from)));
+            let rounds = thread.frame().rounds.entry(cycle).or_default();
+            *rounds = if is_back { *rounds + 1 } else { 0 };
         }
         let mut next = body.first(to);
         let mut values: Vec<(InstId, Option<Val>)> = Vec::new();
         while let Some(phi) = next.filter(|&inst| body.inst(inst).opcode == Opcode::Phi) {
             if function.is_in_slice(phi) {
+                self.pay(body.operands(phi).len() / ENTRIES);
                 let incoming =
                     from.and_then(|from| body.phi_incoming(phi).find(|(_, block)| *block == from));
                 let value = incoming.and_then(|(value, _)| self.value(thread, value));
@@ -463,6 +477,7 @@ impl<'a, 'f> Machine<'a, 'f> {
                 .innermost(block)
                 .is_some_and(|cycle| seen.contains(&unit.cycles.header(cycle)));
             for inst in unit.code.body.block_insts(block_of(block)) {
+                self.pay(1);
                 if !self.forget(thread, inst, is_loop) {
                     return false;
                 }
