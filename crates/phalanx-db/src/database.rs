@@ -103,7 +103,7 @@ impl Database {
         salsa::plumbing::current_revision(self)
     }
 
-    /// Functions whose flow, body or extras were edited since a revision, perhaps more than once;
+    /// Functions whose flow or body were edited since a revision, perhaps more than once;
     /// none if anything else may have changed.
     pub(crate) fn edited_since(&self, revision: Revision) -> Option<Vec<FunctionInput>> {
         self.edits().between(revision, self.revision())

@@ -118,6 +118,7 @@ impl Drop for InDatabase<'_> {
             };
         }
         let has_blocks = self.flow.as_ref().map(|flow| flow.entry().is_some());
+        let has_other_code = self.flow.is_some() || self.body.is_some();
         let mut is_logged = true;
         if let (Some(body), Some((position, was_large))) = (&self.body, self.before.body) {
             let context = self.module.context(self.db);
@@ -146,7 +147,8 @@ impl Drop for InDatabase<'_> {
             is_logged = false;
         }
         if is_logged {
-            self.db.edits().note(self.began, self.db.revision(), self.function);
+            let function = has_other_code.then_some(self.function);
+            self.db.edits().note(self.began, self.db.revision(), function);
         }
     }
 }

@@ -35,7 +35,8 @@ pub(crate) struct EditLog<F>(Mutex<VecDeque<Entry<F>>>);
 struct Entry<F> {
     before: Revision,
     after: Revision,
-    function: F,
+    /// None if only names or metadata were edited, which no fact of a module is about.
+    function: Option<F>,
 }
 
 impl<F> Default for EditLog<F> {
@@ -49,8 +50,9 @@ impl<F: Copy + PartialEq> EditLog<F> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that all that was set between two revisions are parts of one function.
-    pub(crate) fn note(&self, before: Revision, after: Revision, function: F) {
+    /// Notes that all that was set between two revisions are parts of one function; of none if they
+    /// are names and metadata alone.
+    pub(crate) fn note(&self, before: Revision, after: Revision, function: Option<F>) {
         let mut entries = self.entries();
         match entries.back_mut() {
             _ if before == after => return,
@@ -62,7 +64,7 @@ impl<F: Copy + PartialEq> EditLog<F> {
         }
     }
 
-    /// The functions that were edited between two revisions; none if something else happened, too.
+    /// The functions with other code between two revisions; none if something else happened, too.
     pub(crate) fn between(&self, from: Revision, to: Revision) -> Option<Vec<F>> {
         let entries = self.entries();
         let first = entries.partition_point(|entry| entry.after <= from);
@@ -73,7 +75,7 @@ impl<F: Copy + PartialEq> EditLog<F> {
                 return None;
             }
             reached = entry.after;
-            edited.push(entry.function);
+            edited.extend(entry.function);
         }
         (reached == to).then_some(edited)
     }
