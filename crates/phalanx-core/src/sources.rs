@@ -8,7 +8,7 @@
 //! all sources it depends on:
 //!
 //! > Two threads that are converged at an instance of the value, and that agree on every source in
-//! the set, hold > equal values.
+//! > the set, hold equal values.
 //!
 //! The empty set is a launch constant. The lattice is the three-bit one of Kong (*Variance Analysis
 //! on SSA-based Intermediate Representation*, 2009: `X = 1`, `Y = 2`, `Z = 4`, join is bitwise or)

@@ -41,7 +41,7 @@ impl Variables {
             let Some((place, name)) = said(db, input, record) else { continue };
             match place {
                 VariablePlace::Here(value) => {
-                    recorded.entry(*before).or_default().push((value, name))
+                    recorded.entry(*before).or_default().push((value, name));
                 }
                 VariablePlace::In(slot) => {
                     found.slots.entry(behind_casts(db, input, slot)).or_insert(name);

@@ -176,7 +176,20 @@ impl Assumptions {
     }
 
     fn decide_comparison(&mut self, terms: &Terms, base: Base, is_one: bool) -> Option<bool> {
-        let (predicate, a, b) = terms.comparison(base)?;
+        let holds = self.decide_between(terms, terms.comparison(base)?, is_one)?;
+        if is_one {
+            self.decided.insert(base, holds);
+        }
+        Some(holds)
+    }
+
+    /// The same of a comparison that is no term.
+    pub(super) fn decide_between(
+        &mut self,
+        terms: &Terms,
+        (predicate, a, b): (IntPredicate, Val, Val),
+        is_one: bool,
+    ) -> Option<bool> {
         let is_of_launch = terms.is_of_launch(a) && terms.is_of_launch(b);
         if !is_one && !is_of_launch {
             return None;
@@ -198,9 +211,6 @@ impl Assumptions {
         };
         self.keep(part.pair, part.sign, (low, high));
         self.doubt(terms, [a.base, b.base]);
-        if is_one {
-            self.decided.insert(base, holds);
-        }
         Some(holds)
     }
 

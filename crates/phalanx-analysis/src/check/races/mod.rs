@@ -73,7 +73,7 @@ use thread::{Machine, Stop, Thread};
 pub use left_out::Why;
 pub use program::{Program, Unit, Variable};
 
-/// So many steps are taken for a kernel, most of which execute an instruction.
+/// How many steps are taken for a kernel. Most steps execute an instruction.
 const FUEL: usize = 4_000_000;
 /// How many paths are tried for a size of workgroups.
 const PATHS: usize = 24;

@@ -1,25 +1,26 @@
-//! A thread on its way from one barrier to the next.
+//! Executes a thread from one barrier to the next.
 //!
-//! A [`Machine`] executes one thread after the other up to the next barrier of the workgroup. A
-//! branch whose condition is known is followed. One that is not known is
+//! A [`Machine`] executes one thread after the other, up to the next barrier of the workgroup. At a
+//! branch whose condition is known, it takes that side. At other branches:
 //!
 //! | branch | what is done |
 //! |---|---|
-//! | the exit of a loop, one for the workgroup or dependent on sizes only | some rounds are made |
-//! | another that is one for the workgroup, or dependent on sizes only | both ways are tried: [`assume`](super::assume) |
-//! | one that threads decide by data | nothing is known up to where its ways meet |
+//! | an exit of a loop, with a condition that is the same in the workgroup or depends only on the launch | some rounds are executed |
+//! | another branch with such a condition | both sides are tried: [`assume`](super::assume) |
+//! | one that threads decide by data | nothing is known up to where its sides meet |
 //!
 //! ```text
-//! br i1 %known, label %a, label %b          ; one way
-//! br i1 %data, label %c, label %join        ; goes on at %join: accesses in %c may happen or not
+//! br i1 %known, label %a, label %b          ; one side
+//! br i1 %data, label %c, label %join        ; continues at %join: accesses in %c may happen or not
 //! ```
 //!
-//! So each access that is put down is executed, if the workgroup takes the path that is assumed.
-//! Threads may wait for others in a loop that reads memory: what such a thread does behind the loop
-//! is ordered by that, and is not put down before the next barrier.
+//! So each access that is recorded is executed, if the workgroup takes the assumed path. Threads
+//! may wait for others in a loop that reads memory. Accesses of a thread behind such a loop are
+//! ordered by it, and are not recorded before the next barrier.
 //!
-//! O(1) for each instruction that is executed, and for each that may be where a branch by data or
-//! the end of a loop is passed; [`Machine::fuel`] bounds all of them.
+//! O(1) for each executed instruction, for each entry of an executed phi or switch, and for each
+//! instruction that is skipped where a branch by data or the end of a loop is passed.
+//! [`Machine::fuel`] bounds their number.
 
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
@@ -44,7 +45,7 @@ use crate::code::TypeSizes;
 const ROUNDS: u32 = 2;
 /// How many are executed at most if the loop is known to go on.
 const MOST_ROUNDS: u32 = 8;
-/// So many entries of a phi or a switch are looked through in one step.
+/// The number of entries of a phi or a switch that count as one step.
 const ENTRIES: usize = 16;
 /// The depth to which calls are executed.
 const DEPTH: usize = 16;
@@ -354,18 +355,28 @@ impl<'a, 'f> Machine<'a, 'f> {
         is_one: bool,
     ) -> Option<usize> {
         let body = function.unit.code.body;
+        self.pay(body.operands(inst).len() / ENTRIES);
         let bool_type = body.inst(inst).ty;
         for (at, &case) in body.operands(inst)[1..].iter().enumerate() {
-            self.pay(1);
-            let number = super::super::sites::integer(function.unit.code, case)?;
-            let operands = [value, Val::number(number)].into_iter().collect();
-            let condition = self.terms.intern(Term::Pure {
-                opcode: Opcode::ICmp,
-                sub: IntPredicate::Eq as u8,
-                ty: bool_type,
-                operands,
-            });
-            if self.assumed.decide(&self.terms, Val::of(condition), is_one)? {
+            let number = Val::number(super::super::sites::integer(function.unit.code, case)?);
+            let is_taken = match is_one {
+                true => {
+                    self.pay(1);
+                    let condition = self.terms.intern(Term::Pure {
+                        opcode: Opcode::ICmp,
+                        sub: IntPredicate::Eq as u8,
+                        ty: bool_type,
+                        operands: [value, number].into_iter().collect(),
+                    });
+                    self.assumed.decide(&self.terms, Val::of(condition), true)?
+                }
+                // Each thread compares another value, so there is nothing to remember.
+                false => {
+                    let comparison = (IntPredicate::Eq, value, number);
+                    self.assumed.decide_between(&self.terms, comparison, false)?
+                }
+            };
+            if is_taken {
                 return Some(at + 1);
             }
         }
@@ -378,7 +389,7 @@ impl<'a, 'f> Machine<'a, 'f> {
         let innermost = unit.cycles.innermost(node)?;
         let successors = unit.code.flow.successors(block_of(node));
         let is_inside = |cycle, to: BlockId| unit.cycles.contains(cycle, node_of(to));
-        // What leads out of a cycle around that one leads out of that one.
+        // An edge that leaves a cycle also leaves the cycles inside of it.
         let is_exit = |&cycle: &CycleId| successors.iter().any(|&to| !is_inside(cycle, to));
         let cycle = Some(innermost).filter(is_exit)?;
         let stays_if = is_inside(cycle, *successors.first()?);
