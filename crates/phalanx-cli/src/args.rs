@@ -130,7 +130,8 @@ pub(crate) struct RunArgs {
     /// Workgroups of a cluster: `2` or `2x2x1`. The grid has whole clusters.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) cluster: String,
-    /// Lanes of a wave; unless it is stated those of the processor, 32 where none is named.
+    /// Lanes of a wave; unless it is stated those of the processor, 32 where their number is not
+    /// known.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
     /// An argument of the kernel; see below.
@@ -255,7 +256,8 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) function: Vec<String>,
     #[command(flatten)]
     pub(crate) group: GroupArgs,
-    /// Lanes of a wave, where the processor does not say.
+    /// Lanes of a wave, where the processor does not say, and that they are cut from the line x,
+    /// then y, then z.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
     /// Workgroups of every cluster, where the file does not say: `2` or `2x2x1`.
@@ -336,7 +338,8 @@ pub(crate) struct ExplainArgs {
     /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
     #[arg(long = "group", value_name = "N[xN[xN]]")]
     pub(crate) group: Option<String>,
-    /// Lanes of a wave, where the processor does not say.
+    /// Lanes of a wave, where the processor does not say, and that they are cut from the line x,
+    /// then y, then z.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
     /// Workgroups of every cluster, where the file does not say: `2` or `2x2x1`.
@@ -552,7 +555,8 @@ pub(crate) struct ReportArgs {
     /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
     #[arg(long, value_name = "N[xN[xN]]")]
     pub(crate) group: Option<String>,
-    /// Lanes of a wave, where the processor does not say.
+    /// Lanes of a wave, where the processor does not say, and that they are cut from the line x,
+    /// then y, then z.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
     /// Other modules may call the functions of this one.

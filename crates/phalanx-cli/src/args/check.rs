@@ -112,7 +112,8 @@ pub(crate) struct CheckArgs {
     /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
     #[arg(long = "group", value_name = "N[xN[xN]]")]
     pub(crate) group: Option<String>,
-    /// Lanes of a wave, where the processor does not say.
+    /// Lanes of a wave, where the processor does not say, and that they are cut from the line x,
+    /// then y, then z.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
     /// The module is a part of a program: functions may be called from other modules, with any
