@@ -116,3 +116,33 @@ fn stores_that_lost_the_thread() {
         assert_eq!(outcome.status, Some(i32::from(is_race)), "{kernel}: {}", outcome.errors());
     }
 }
+
+/// Each thread compares another value with each case, which must not use up the steps that
+/// executing a kernel may take.
+#[test]
+fn a_store_behind_a_switch_of_thousands_of_cases() {
+    let cases: String = (0..4_000).map(|i| format!(" i32 {}, label %case", 3 * i)).collect();
+    let text = format!(
+        "target triple = \"amdgcn-amd-amdhsa\"
+        declare i32 @llvm.amdgcn.workitem.id.x()
+        define amdgpu_kernel void @k(ptr addrspace(1) %out, i32 %n) {{
+        entry:
+          %t = call i32 @llvm.amdgcn.workitem.id.x()
+          %s = add i32 %t, %n
+          switch i32 %s, label %exit [{cases} ]
+        case:
+          %x = mul i32 %s, 3
+          br label %exit
+        exit:
+          %r = phi i32 [ %s, %entry ], [ %x, %case ]
+          store i32 %r, ptr addrspace(1) %out
+          ret void
+        }}
+        "
+    );
+    let folder = tempfile::tempdir().expect("folder");
+    fs::write(folder.path().join("k.ll"), text).expect("file");
+    let outcome = run(folder.path(), "check --format line --group 256 k.ll");
+    let said = String::from_utf8_lossy(&outcome.stdout);
+    assert!(said.contains("[PHX054]"), "{said}");
+}

@@ -22,6 +22,7 @@
 //!
 //! O(what is said), and a dominator tree. Meant for debug builds and for tests of an adapter.
 
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use phalanx_graph::{Cfg, DomTree};
@@ -197,8 +198,13 @@ impl Record {
         if at.index() >= self.blocks.len() {
             self.mistakes.push(Mistake::BlockNumber(at));
         }
-        if let Some(first) = self.homes.insert(value, at) {
-            self.mistakes.push(Mistake::SaidTwice(value, first, at));
+        match self.homes.entry(value) {
+            Entry::Occupied(first) => {
+                self.mistakes.push(Mistake::SaidTwice(value, *first.get(), at));
+            }
+            Entry::Vacant(none) => {
+                none.insert(at);
+            }
         }
     }
 

@@ -460,27 +460,3 @@ fn calls_are_followed() {
     "#]]
     .assert_eq(&found(&with(&body.replace("call void @meet()", ""))));
 }
-
-/// Each thread compares another value with each case on each path, which costs little.
-#[test]
-fn a_switch_with_thousands_of_cases() {
-    let cases: String = (0..4_000).map(|i| format!(" i32 {}, label %case", 3 * i)).collect();
-    let body = format!(
-        "%s = add i32 %t, %n
-        switch i32 %s, label %exit [{cases} ]
-        case:
-        %x = mul i32 %s, 3
-        br label %exit
-        exit:
-        %r = phi i32 [ %s, %entry ], [ %x, %case ]
-        store i32 %r, ptr addrspace(1) %out
-        ret void"
-    );
-    check(
-        AMDGCN,
-        &body,
-        expect![[r#"
-        PHX054 warning: 1 writes, 0 writes argument 0[0]
-    "#]],
-    );
-}
