@@ -272,8 +272,8 @@ pub(crate) struct AnalyzeArgs {
     /// threads of a workgroup that read one address together.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is a whole program: nothing outside of it calls its functions, but for launches of
-    /// kernels, or replaces its weak definitions.
+    /// The module is a whole program: nothing outside of it calls its functions, but for launches
+    /// of kernels, or replaces its weak definitions.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]
@@ -351,8 +351,8 @@ pub(crate) struct ExplainArgs {
     /// Take it that no two threads race for a byte; see `phalanx analyze --help`.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is a whole program: nothing outside of it calls its functions, but for launches of
-    /// kernels, or replaces its weak definitions.
+    /// The module is a whole program: nothing outside of it calls its functions, but for launches
+    /// of kernels, or replaces its weak definitions.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]

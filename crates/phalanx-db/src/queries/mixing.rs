@@ -39,7 +39,7 @@ pub fn rounds_around(db: &Database, function: FunctionInput) -> Rounds {
     if own != Rounds::Apart {
         return own;
     }
-    let is_affected = is_concerned_nearby(db, function, NEARBY).unwrap_or_else(|| {
+    let is_affected = is_affected_nearby(db, function, NEARBY).unwrap_or_else(|| {
         with_facts(db, function.module(db), |facts| facts.is_affected(db, function))
     });
     if is_affected { Rounds::Elsewhere } else { Rounds::Apart }
@@ -52,7 +52,7 @@ pub fn facts_hold(db: &Database, function: FunctionInput, on: Machines) -> bool 
 
 /// Whether a function's facts do not hold because of others; none if that depends on more than
 /// `most` functions.
-fn is_concerned_nearby(db: &dyn Db, function: FunctionInput, most: usize) -> Option<bool> {
+fn is_affected_nearby(db: &dyn Db, function: FunctionInput, most: usize) -> Option<bool> {
     let mut seen = FxHashSet::default();
     let mut work = vec![function];
     // Callers, as long as what they pass is used.
@@ -106,7 +106,7 @@ impl ModuleFacts {
             mixing
         });
         let Mixing { own, affected } = mixing;
-        let find = || find_concerned(db, function.module(db), own);
+        let find = || find_affected(db, function.module(db), own);
         !own.is_empty() && affected.get_or_insert_with(find).contains(&function)
     }
 }
@@ -128,7 +128,7 @@ impl Mixing {
 
 /// Functions that mix rounds, those that call one with a convergent operation, however far below,
 /// and those that any of these passes something to. O(functions + calls).
-fn find_concerned(
+fn find_affected(
     db: &Database,
     module: ModuleInput,
     own: &FxHashMap<FunctionInput, bool>,

@@ -30,6 +30,7 @@
 
 use std::fmt;
 
+use phalanx_ir::intrinsics::alternatives;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -137,47 +138,29 @@ fn expand(
     pattern: &str,
     each: &mut dyn FnMut(&str, bool) -> Result<(), String>,
 ) -> Result<(), String> {
-    let unbalanced = || format!("unbalanced braces in `{pattern}`");
-    let mut groups: Vec<(&str, std::str::Split<'_, char>, &str)> = Vec::new();
-    let mut rest = pattern;
-    while let Some((before, inside)) = rest.split_once('{') {
-        let (choices, after) = inside.split_once('}').ok_or_else(unbalanced)?;
-        groups.push((before, choices.split(','), choices));
-        rest = after;
-    }
-    if pattern.matches('}').count() != groups.len() {
-        return Err(unbalanced());
+    let balance = pattern.bytes().try_fold(0, |open, c| match (c, open) {
+        (b'{', 0) => Some(1),
+        (b'}', 1) => Some(0),
+        (b'{' | b'}', _) => None,
+        _ => Some(open),
+    });
+    if balance != Some(0) {
+        return Err(format!("unbalanced braces in `{pattern}`"));
     }
     let fine = |c: u8| c.is_ascii_alphanumeric() || c == b'.' || c == b'_';
-    // What is chosen of the groups so far stands in `name`, up to where each of them begins.
-    let mut name = String::new();
-    let mut starts = vec![0];
-    while let Some(&start) = starts.last() {
-        name.truncate(start);
-        let Some((before, choices, all)) = groups.get_mut(starts.len() - 1) else {
-            name.push_str(rest);
-            let whole = name.strip_suffix('*');
-            let (whole, is_starred) = (whole.unwrap_or(&name), whole.is_some());
-            if whole.is_empty() || !whole.bytes().all(fine) {
-                return Err(format!("`{pattern}` is not a name"));
-            }
-            each(whole, is_starred)?;
-            starts.pop();
-            continue;
-        };
-        match choices.next() {
-            Some(choice) => {
-                name.push_str(before);
-                name.push_str(choice);
-                starts.push(name.len());
-            }
-            None => {
-                *choices = all.split(',');
-                starts.pop();
-            }
+    let mut result = Ok(());
+    alternatives("", pattern, &mut |name| {
+        if result.is_err() {
+            return;
         }
-    }
-    Ok(())
+        let whole = name.strip_suffix('*');
+        let (whole, is_starred) = (whole.unwrap_or(name), whole.is_some());
+        result = match whole.is_empty() || !whole.bytes().all(fine) {
+            true => Err(format!("`{pattern}` is not a name")),
+            false => each(whole, is_starred),
+        };
+    });
+    result
 }
 
 fn parse_kind(text: &str) -> Result<IntrinsicInfo, String> {

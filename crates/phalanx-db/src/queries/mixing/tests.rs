@@ -106,7 +106,7 @@ fn a_module_knows_what_each_function_finds() {
             for (&function, cold_function) in functions.iter().zip(definitions(&cold, cold_module))
             {
                 let known = with_facts(&db, module, |facts| facts.is_affected(&db, function));
-                let found = is_concerned_nearby(&cold, cold_function, usize::MAX);
+                let found = is_affected_nearby(&cold, cold_function, usize::MAX);
                 assert_eq!(Some(known), found, "seed {seed}, step {step}\n{text}");
                 *if known { &mut affected } else { &mut others } += 1;
             }
@@ -139,7 +139,7 @@ fn a_long_chain_is_asked_as_a_module() {
     let (mut db, module) = load(&text);
     let functions = definitions(&db, module);
     let (leaf, kernel) = (functions[0], functions[count]);
-    assert_eq!(is_concerned_nearby(&db, kernel, NEARBY), None);
+    assert_eq!(is_affected_nearby(&db, kernel, NEARBY), None);
     assert_eq!(rounds_around(&db, kernel), Rounds::Elsewhere);
     let compare = leaf.body(&db).all_ids().find(|&i| leaf.body(&db).inst(i).opcode == Opcode::ICmp);
     let zero = leaf.module(&db).context(&db).const_i32(0);
