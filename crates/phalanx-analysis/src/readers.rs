@@ -11,7 +11,7 @@
 //! %x = load i32, ptr addrspace(1) %q      ; found by way of %q
 //! ```
 //!
-//! O(steps and their readers), which is bounded by [`READERS`](crate::policy::READERS).
+//! O(steps and their readers), which is bounded by [`READERS`].
 
 use phalanx_ir::{InstId, Opcode, TypeKind};
 use rustc_hash::FxHashSet;

@@ -38,7 +38,7 @@ use crate::summary::{
     through::{self, Reading, SlotFacts, may_be_followed, positions},
 };
 
-/// Updates [`Through`](crate::code::calls::Through) after edits. See the [module
+/// Updates [`Through`] after edits. See the [module
 /// documentation](self).
 #[derive(Debug)]
 pub struct ThroughUpdater {
@@ -46,7 +46,7 @@ pub struct ThroughUpdater {
     known: Option<Known>,
 }
 
-/// What [`Through`](crate::code::calls::Through) needs besides the solutions.
+/// What [`Through`] needs besides the solutions.
 #[derive(Debug)]
 struct Known {
     /// Identity of the control flow.
