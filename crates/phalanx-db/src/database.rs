@@ -26,8 +26,12 @@ pub struct LogEntry {
     /// Name of the query.
     pub query: String,
     /// The key: for a query on a function, the number of its [`crate::FunctionInput`].
-    pub key: salsa::Id,
+    pub key: Id,
 }
+
+/// The number of what a query is about. Equal numbers in one database mean the same thing.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Id(pub(crate) salsa::Id);
 
 type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 
@@ -134,7 +138,7 @@ impl Database {
                 did,
                 query: salsa::Database::ingredient_debug_name(self, key.ingredient_index())
                     .into_owned(),
-                key: key.key_index(),
+                key: Id(key.key_index()),
             })
             .collect()
     }

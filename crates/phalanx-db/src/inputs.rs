@@ -22,7 +22,7 @@ use phalanx_target::{LaunchStatement, library::Extension};
 
 use salsa::{Durability, Setter};
 
-use crate::{Database, Mentions, part_cell::PartCell, retained::state::RetainedState};
+use crate::{Database, Id, Mentions, part_cell::PartCell, retained::state::RetainedState};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]
@@ -158,8 +158,8 @@ impl FunctionInput {
     }
 
     /// The number by which the event log names this.
-    pub fn id(self) -> salsa::Id {
-        salsa::plumbing::AsId::as_id(&self)
+    pub fn id(self) -> Id {
+        Id(salsa::plumbing::AsId::as_id(&self))
     }
 
     /// All parts at once. A query that calls this depends on all of them: for printing, not for

@@ -24,11 +24,10 @@ mod remove;
 mod replace;
 mod retained;
 
-pub use database::{Database, Did, LogEntry};
+pub use database::{Database, Did, Id, LogEntry};
 pub use edit_module::ModuleEditError;
 pub use handles::{Busy, Cancelled};
 pub use inputs::{FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
 pub use load::ReloadReport;
 pub use mentions::Mentions;
 pub use presence::Stamp;
-pub use salsa::Id;

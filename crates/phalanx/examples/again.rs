@@ -4,9 +4,7 @@
 
 use std::error::Error;
 
-use phalanx::{
-    db::Did, ir::BuildError, ir::edit::Transaction, prelude::*, report::explain::Explainer,
-};
+use phalanx::{Did, ir::BuildError, ir::edit::Transaction, prelude::*};
 
 // [kernel]
 const KERNEL: &str = r#"
@@ -32,7 +30,7 @@ exit:
 fn ask(session: &Session, module: ModuleId, function: FunctionId) -> String {
     let Some(divergence) = session.divergence(function) else { return String::new() };
     let printer = session.printer(module);
-    let why = Explainer::new(session.database(), function.input(), &printer, KERNEL.as_bytes());
+    let why = session.explainer(function, &printer, KERNEL.as_bytes());
     let mut out = String::new();
     for &block in session.code(function).flow.order() {
         if !divergence.is_divergent_branch(block, Scope::Wave) {
@@ -74,12 +72,12 @@ pub(crate) fn run() -> Result<String, Box<dyn Error>> {
     let mut out = ask(&session, module, kernel);
 
     session.edit(kernel, ask_of_thread_0)?;
-    session.database().take_log();
+    session.take_log();
     out += "after the edit: ";
     out += &ask(&session, module, kernel);
     // [end]
     // [log]
-    let log = session.database().take_log();
+    let log = session.take_log();
     let ran: Vec<&str> =
         log.iter().filter(|entry| entry.did == Did::Run).map(|entry| &*entry.query).collect();
     let kept = log.iter().filter(|entry| entry.did == Did::Validate).count();

@@ -6,8 +6,7 @@
 use std::fmt::Write as _;
 
 use phalanx::{
-    FunctionId, ModuleId, Session,
-    db::{Did, queries},
+    Did, FunctionId, ModuleId, Session,
     ir::{
         BuildError, InstBuilder, InstId, Opcode, Type, Value, ValueKind, builder::FunctionSpec,
         edit::Transaction, inst::IntPredicate,
@@ -127,8 +126,8 @@ fn split(edit: &mut Transaction<'_>) -> Result<(), BuildError> {
 
 /// Asks, and says what was divergent and what it took to know.
 fn report(session: &Session, function: FunctionId, name: &str, out: &mut String) {
-    let ways = queries::repairs(session.database(), function.input());
-    session.database().take_log();
+    let ways = session.repairs(function);
+    session.take_log();
     let Some(facts) = session.divergence(function) else { return };
     let code = session.code(function);
     let blocks = code.flow.order().iter();
@@ -140,13 +139,13 @@ fn report(session: &Session, function: FunctionId, name: &str, out: &mut String)
         divergent += usize::from(facts.is_divergent(inst.into(), Scope::Wave));
     }
     let (mut ran, mut reused) = (Vec::new(), 0);
-    for entry in session.database().take_log() {
+    for entry in session.take_log() {
         match entry.did {
             Did::Run => ran.push(entry.query),
             Did::Validate => reused += 1,
         }
     }
-    let now = queries::repairs(session.database(), function.input());
+    let now = session.repairs(function);
     let how = match (now.repaired > ways.repaired, now.kept > ways.kept, now.rebuilt > ways.rebuilt)
     {
         (true, _, _) => "repaired",

@@ -43,20 +43,22 @@
 //! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
 //! | ask along which dimensions | [`Session::variance`], a [`VarianceView`] |
-//! | ask why it diverges | [`Session::explain`], [`report::explain`] |
+//! | ask why it diverges | [`Session::explain`], [`Session::explainer`] |
 //! | ask what other threads or launches change | [`Session::divergence_assuming`], [`Session::is_truly_uniform`], [`Session::set_launch`], [`Session::set_whole`] |
 //! | ask where pointers lead, and what aliases | [`Session::memory_kinds`], [`Session::alias`], [`Session::memory_ssa`] |
 //! | ask how memory is accessed | [`Session::load_classes`], [`Session::memory_accesses`] |
 //! | ask what may be moved | [`Session::convergence`], [`Session::legality`] |
-//! | ask what is wrong | [`Session::diagnostics`], [`Session::space_conflicts`], [`report::check`] |
+//! | ask what is wrong | [`Session::diagnostics`], [`Session::space_conflicts`], [`Session::checker`] |
 //! | ask what influences what | [`Session::data_flow`], [`Session::affect_map`] |
 //! | state what functions do that are only declared | [`Session::set_extension`] |
 //! | build a function in an existing module | [`Session::add_function`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction); facts for it: [`Session::known`] |
+//! | change headers, variables, metadata | [`Session::edit_header`], [`Session::edit_shell`], [`Session::edit_metadata`] |
 //! | restore an earlier version of a function | [`Session::replace_function`] |
 //! | remove a module | [`Session::remove_module`] |
 //! | query while other threads edit | [`Session::try_ask`], [`Session::try_edit`] |
-//! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
+//! | run transforms | [`Session::run_passes`], [`transform::Pipeline`] |
+//! | see what was computed | [`Session::take_log`], [`Session::repairs`], [`Session::trim`] |
 //! | render | [`report`] |
 //! | run a kernel | [`simt::run`] |
 //!
@@ -68,6 +70,11 @@
 //! | `report` | [`report`], `ReadError::render` | no JSON, no demangling, no terminal colours among the dependencies |
 //! | `simt` | [`simt`] | |
 //! | `transform` | [`transform`] | |
+//!
+//! The feature `database` is off by default. With it, [`db`] is the salsa database below a session,
+//! and [`Session::database`] and [`FunctionId::input`] lead there: for queries that are not among
+//! the methods of [`Session`], and for a driver's own [`Pass`](transform::Pass). What `db` has
+//! changes with salsa's versions; nothing else here names salsa.
 
 mod known;
 mod read;
@@ -75,8 +82,12 @@ mod session;
 mod view;
 
 pub use known::Known;
+#[cfg(feature = "database")]
 pub use phalanx_db as db;
-pub use phalanx_db::{Busy, Cancelled};
+pub use phalanx_db::{
+    Busy, Cancelled, Did, Id, LogEntry, ModuleEditError, ReloadReport, TargetOverrides,
+    queries::{CallLink, Passage, Repairs, Site, Subject},
+};
 pub use phalanx_graph as graph;
 pub use phalanx_ir as ir;
 pub use phalanx_llvm as llvm;
@@ -97,6 +108,13 @@ pub mod analysis {
     pub use phalanx_core::{AffectMap, Divergence, User, UserKind, Value};
     pub use phalanx_core::{affect, control, divergence, legality};
 }
+
+/// What [`Session::run_passes`] returns.
+#[cfg(feature = "transform")]
+pub mod passes {
+    pub use crate::session::{Broken, GaveUp, PassRun};
+}
+
 /// Compiles the code in the pages of documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -105,10 +123,12 @@ struct Pages;
 
 /// What most drivers need.
 pub mod prelude {
-    pub use phalanx_db::{ReloadReport, TargetOverrides, queries::Subject};
     pub use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node, PostDomTree};
     pub use phalanx_ir::{BlockId, InstId, Module, Opcode, Value};
     pub use phalanx_target::{Scope, SourceSet};
 
-    pub use crate::{DivergenceView, FunctionId, ModuleId, ReadError, Session};
+    pub use crate::{
+        DivergenceView, FunctionId, ModuleId, ReadError, ReloadReport, Session, Subject,
+        TargetOverrides,
+    };
 }

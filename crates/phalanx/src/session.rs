@@ -3,10 +3,18 @@
 mod facts;
 mod handles;
 mod ids;
+mod log;
+mod module_edits;
+#[cfg(feature = "transform")]
+mod passes;
+#[cfg(feature = "report")]
+mod reports;
 
 use std::{num::NonZeroUsize, sync::Arc};
 
 pub use self::ids::{FunctionId, ModuleId};
+#[cfg(feature = "transform")]
+pub use self::passes::{Broken, GaveUp, PassRun};
 
 use phalanx_db::{
     Database, FunctionInput, ModuleEditError, ReloadReport, TargetOverrides,
@@ -53,7 +61,7 @@ impl Session {
     }
 
     /// A session that records which queries run and which cached results are reused: see
-    /// [`Database::take_log`].
+    /// [`Session::take_log`].
     pub fn with_event_log() -> Self {
         Session { db: Database::with_event_log(), ..Session::default() }
     }
@@ -65,12 +73,14 @@ impl Session {
     }
 
     /// The database below, for queries that have no method here.
+    #[cfg(feature = "database")]
     pub fn database(&self) -> &Database {
         &self.db
     }
 
-    /// The database below, for adding and removing functions and changing headers and globals. A
+    /// The database below, for passes of a driver's own in a pipeline: a
     /// [`phalanx_transform::Manager`] runs on it.
+    #[cfg(feature = "database")]
     pub fn database_mut(&mut self) -> &mut Database {
         &mut self.db
     }
@@ -172,7 +182,7 @@ impl Session {
         target: TargetOverrides,
     ) -> ModuleId {
         let input = self.db.load(module, source_map, target);
-        self.module_id(input).expect("it was loaded just now")
+        self.module_id_of(input).expect("it was loaded just now")
     }
 
     /// Reads, verifies and prints modules in at most so many threads: of this handle, and of its
@@ -254,12 +264,13 @@ impl Session {
     ) -> Result<FunctionId, ModuleEditError> {
         let module = self.module_there(module);
         let function = self.db.add_function(module, function)?;
-        Ok(self.function_id(function).expect("it was added just now"))
+        Ok(self.id_of(function).expect("it was added just now"))
     }
 
     /// Removes functions from their modules, if only they themselves and metadata refer to them.
     /// Their ids become invalid.
     ///
+    /// # Errors
     /// When a function was removed already, or something that stays refers to one. Then nothing is
     /// removed.
     pub fn remove_functions(
@@ -277,7 +288,7 @@ impl Session {
     pub fn functions(&self, module: ModuleId) -> impl Iterator<Item = FunctionId> + '_ {
         let entries = self.module_there(module).functions(&self.db).iter();
         let definitions = entries.filter(|entry| entry.is_definition);
-        definitions.filter_map(|entry| self.function_id(entry.input))
+        definitions.filter_map(|entry| self.id_of(entry.input))
     }
 
     /// The function with this name, declaration or definition. O(functions) once, then O(1).
@@ -285,7 +296,7 @@ impl Session {
         let symbol = self.context.find_symbol(name.as_bytes())?;
         let symbols = queries::symbols(&self.db, self.module_there(module));
         let found = symbols.get(&phalanx_ir::GlobalName::Named(symbol)).copied()?;
-        self.function_id(found)
+        self.id_of(found)
     }
 
     /// The module's target.

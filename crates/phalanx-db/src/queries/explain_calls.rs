@@ -49,15 +49,15 @@ use salsa::Database as Db;
 /// The largest number of chain pieces in callees and callers that are searched for.
 const PIECES: usize = 64;
 
-/// A link of a chain through functions.
+/// A link of a chain through functions. `F` is what names a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CallLink {
+pub struct CallLink<F = FunctionInput> {
     /// The function that it is about.
-    pub function: FunctionInput,
+    pub function: F,
     /// The link.
     pub link: Link,
     /// How the chain gets to another function behind it.
-    pub passage: Passage,
+    pub passage: Passage<F>,
     /// Which values stand for versions of memory, where these are others than [`memory_versions`]
     /// tells: inside of a function that is asked what it leaves in memory of its caller.
     pub memory: Option<Arc<[MemoryVersion]>>,
@@ -73,37 +73,60 @@ impl CallLink {
         };
         [Some(self.function), other].into_iter().flatten()
     }
+
+    /// The link with other names of functions.
+    pub fn map<G>(self, name: impl Fn(FunctionInput) -> G) -> CallLink<G> {
+        let site = |site: Site| Site {
+            caller: name(site.caller),
+            call: site.call,
+            position: site.position,
+        };
+        CallLink {
+            function: name(self.function),
+            link: self.link,
+            passage: match self.passage {
+                Passage::No => Passage::No,
+                Passage::Into(callee) => Passage::Into(name(callee)),
+                Passage::Behind { callee, parameter } => {
+                    Passage::Behind { callee: name(callee), parameter }
+                }
+                Passage::Back(at) => Passage::Back(site(at)),
+                Passage::Up(at) => Passage::Up(site(at)),
+            },
+            memory: self.memory,
+        }
+    }
 }
 
-/// Where a chain goes on behind a link.
+/// Where a chain goes on behind a link. `F` is what names a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passage {
+pub enum Passage<F = FunctionInput> {
     /// In the same function, or it ends.
     No,
     /// Inside of the callee: the link is about the result of a call, the next about what is
     /// returned, or about a branch at which threads part for different returns.
-    Into(FunctionInput),
+    Into(F),
     /// Inside of the callee: the link is about private memory that a call leaves something in, the
     /// next about what is there when the callee returns, or about a branch at which threads part
     /// for returns where something else is there.
     Behind {
         /// Who leaves it.
-        callee: FunctionInput,
+        callee: F,
         /// The parameter that points there.
         parameter: u32,
     },
     /// The link is about a parameter of the callee, the next about what the call passes for it, in
     /// the caller whose chain was left for the callee.
-    Back(Site),
+    Back(Site<F>),
     /// As [`Passage::Back`], in a caller that was not yet on the way.
-    Up(Site),
+    Up(Site<F>),
 }
 
-/// An argument of a call.
+/// An argument of a call. `F` is what names a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Site {
+pub struct Site<F = FunctionInput> {
     /// The caller.
-    pub caller: FunctionInput,
+    pub caller: F,
     /// The call.
     pub call: InstId,
     /// Which argument.

@@ -89,7 +89,7 @@ impl Session {
 
     /// The alias relation of two loads, stores or atomic operations of a function. None if one of
     /// them is another instruction, or for a declaration. Each query follows the addresses upwards;
-    /// [`queries::with_aliases`] shares that work among several queries.
+    /// with the feature `database`, [`queries::with_aliases`] shares that work among several.
     pub fn alias(&self, function: FunctionId, a: InstId, b: InstId) -> Option<Alias> {
         queries::alias(&self.db, self.at(function), a, b)
     }
@@ -117,7 +117,7 @@ impl Session {
             arguments,
             calls: calls
                 .into_iter()
-                .filter_map(|(of, call)| Some((self.function_id(of)?, call)))
+                .filter_map(|(of, call)| Some((self.id_of(of)?, call)))
                 .collect(),
         };
         found.into_iter().map(id).collect()
@@ -205,19 +205,22 @@ impl Session {
         subject: Subject,
         sources: SourceSet,
         assumed: Option<Assumptions>,
-    ) -> Vec<CallLink> {
-        queries::explain_through_calls(&self.db, self.at(function), subject, sources, assumed)
+    ) -> Vec<CallLink<FunctionId>> {
+        let links =
+            queries::explain_through_calls(&self.db, self.at(function), subject, sources, assumed);
+        let id = |of| self.id_of(of).expect("a chain goes through functions that are there");
+        links.into_iter().map(|link| link.map(id)).collect()
     }
 
     /// Findings about a function: see [`phalanx_analysis::check`]. Empty for a declaration.
     ///
-    /// A [`Checker`](phalanx_report::check::Checker) turns them into diagnostics with places and
+    /// A checker ([`Session::checker`]) turns them into diagnostics with places and
     /// reasons. The places are those of the compiled program if
     /// [`!dbg`](phalanx_ir::FunctionBuilder::set_location) states them.
     /// [`write_text`](phalanx_report::check::write_text) prints a diagnostic with ANSI colours.
     ///
     /// ```
-    /// use phalanx::{prelude::*, report::check::{Checker, LinedText, ModuleText, SourceFile, Sources, write_text}};
+    /// use phalanx::{prelude::*, report::check::{LinedText, ModuleText, SourceFile, Sources, write_text}};
     ///
     /// /// The files that were compiled: none here.
     /// struct NoFiles;
@@ -248,7 +251,7 @@ impl Session {
     /// let printer = session.printer(module);
     /// let mut out = String::new();
     /// for function in session.functions(module) {
-    ///     let checker = Checker::new(session.database(), function.input(), &printer, &lines, &NoFiles);
+    ///     let checker = session.checker(function, &printer, &lines, &NoFiles);
     ///     for finding in session.diagnostics(function) {
     ///         let diagnostic = checker.diagnostic(finding);
     ///         assert_eq!((diagnostic.code, diagnostic.location.ir.line), ("PHX001", 8));

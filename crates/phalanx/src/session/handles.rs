@@ -52,6 +52,7 @@ impl Session {
     /// queries of [`Session::try_ask`] on other handles end. After that no change has to wait,
     /// until this handle is cloned.
     ///
+    /// # Errors
     /// When other handles are still alive. Handles of the calling thread are never dropped while it
     /// waits, so waiting longer does not help then.
     pub fn wait_until_alone(&mut self, at_most: Duration) -> Result<(), Busy> {

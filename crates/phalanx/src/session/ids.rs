@@ -56,13 +56,16 @@ pub struct FunctionId {
 
 impl ModuleId {
     /// The input of the database.
+    #[cfg(feature = "database")]
     pub fn input(self) -> ModuleInput {
         self.input
     }
 }
 
 impl FunctionId {
-    /// The input of the database.
+    /// The input of the database. It has no stamp: keep ids, not inputs. The input of a removed
+    /// function may be that of another function later.
+    #[cfg(feature = "database")]
     pub fn input(self) -> FunctionInput {
         self.input
     }
@@ -80,12 +83,22 @@ impl Session {
     }
 
     /// The id of a function of the database; none if it was removed.
+    #[cfg(feature = "database")]
     pub fn function_id(&self, input: FunctionInput) -> Option<FunctionId> {
-        Some(FunctionId { input, stamp: self.db.stamp(input)? })
+        self.id_of(input)
     }
 
     /// The id of a module of the database; none if it was removed.
+    #[cfg(feature = "database")]
     pub fn module_id(&self, input: ModuleInput) -> Option<ModuleId> {
+        self.module_id_of(input)
+    }
+
+    pub(super) fn id_of(&self, input: FunctionInput) -> Option<FunctionId> {
+        Some(FunctionId { input, stamp: self.db.stamp(input)? })
+    }
+
+    pub(super) fn module_id_of(&self, input: ModuleInput) -> Option<ModuleId> {
         Some(ModuleId { input, stamp: self.db.module_stamp(input)? })
     }
 

@@ -81,7 +81,8 @@ fn everything_in_the_test_suite() {
             for subject in subjects(&session, function) {
                 for scope in [Scope::Wave, Scope::Grid] {
                     let varying = views_varying(&session, function, scope);
-                    let chain = session.explain_through_calls(function, subject, varying, None);
+                    let input = function.input();
+                    let chain = queries::explain_through_calls(db, input, subject, varying, None);
                     hangs_together(&session, function, &chain);
                     let own = session.explain(function, subject, scope);
                     assert_eq!(own.is_empty(), chain.is_empty());
