@@ -57,6 +57,12 @@ pub enum Mistake {
     /// An edge from the first block to the second brings nothing to the argument with this
     /// position.
     MissingArgument(Block, Block, usize),
+    /// An edge from the first block to the second brings something to this position, and the second
+    /// block says no argument there. Perhaps it says the argument by [`Sink::value`], so that what
+    /// edges bring does not count.
+    ///
+    /// [`Sink::value`]: super::Sink::value
+    NoArgument(Block, Block, usize),
 }
 
 impl fmt::Display for Mistake {
@@ -91,6 +97,11 @@ impl fmt::Display for Mistake {
             Self::MissingArgument(from, to, position) => {
                 write!(f, "an edge of {from:?} brings nothing to argument {position} of {to:?}")
             }
+            Self::NoArgument(from, to, position) => write!(
+                f,
+                "an edge of {from:?} brings something to argument {position} of {to:?}, which is \
+                 not said"
+            ),
         }
     }
 }
@@ -242,6 +253,11 @@ impl Record {
                         }
                         Some(Brought::Constant(_) | Brought::Undef) => {}
                         None => self.mistakes.push(Mistake::MissingArgument(at, *to, position)),
+                    }
+                }
+                for position in 0..brings.len() {
+                    if arguments.get(position).is_none_or(Option::is_none) {
+                        self.mistakes.push(Mistake::NoArgument(at, *to, position));
                     }
                 }
             }

@@ -175,6 +175,29 @@ fn a_block_without_an_end_and_an_edge_that_brings_too_little() {
     );
 }
 
+/// An argument that is said as a value, and an edge that brings too much: either way what an edge
+/// brings would not count.
+#[test]
+fn edges_that_bring_to_no_argument() {
+    check(
+        |at, to| {
+            if at == 1 {
+                to.end(block(1), SourceSet::EMPTY, &[]);
+                to.edge(block(3), &[Brought::Constant(1), Brought::Value(value(0))]);
+            } else if at == 3 {
+                to.value(value(1), block(3), Definition::PURE, None, &[]);
+                to.end(block(3), SourceSet::EMPTY, &[]);
+            }
+            at == 1 || at == 3
+        },
+        expect![[r#"
+            an edge of b1 brings something to argument 0 of b3, which is not said
+            an edge of b1 brings something to argument 1 of b3, which is not said
+            an edge of b2 brings something to argument 0 of b3, which is not said
+        "#]],
+    );
+}
+
 #[test]
 fn what_is_said_twice() {
     check(
