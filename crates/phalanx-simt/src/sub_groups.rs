@@ -75,6 +75,8 @@ pub(crate) enum Over {
     UpTo,
     /// Lanes of a cluster; the second argument is its size.
     Cluster,
+    /// Lanes of a quad.
+    Quad,
 }
 
 /// The lane that is read.
@@ -93,6 +95,10 @@ pub(crate) enum From {
     UpOfTwo,
     /// `intel_sub_group_shuffle_down`
     DownOfTwo,
+    /// The lane of the own quad that the second argument names.
+    OfQuad,
+    /// The neighbour in the own quad: beside (0), below (1), across (2).
+    QuadSwap,
 }
 
 /// A query about a ballot.
@@ -177,6 +183,9 @@ pub(crate) fn perform(
                         _ => None,
                     },
                     From::UpOfTwo | From::DownOfTwo => at(Some(two.0), two.1),
+                    From::OfQuad if by < 4 => at(Some(own / 4 * 4 + by), 0),
+                    From::QuadSwap if by < 3 => at(Some(own ^ (by + 1)), 0),
+                    From::OfQuad | From::QuadSwap => return Value::Poison,
                 };
                 found.or_else(|| lane.args.first().cloned()).unwrap_or(Value::Poison)
             };
@@ -219,6 +228,7 @@ fn combine(
         Over::Before => lane.number < of.number,
         Over::UpTo => lane.number <= of.number,
         Over::Cluster => lane.number / cluster == of.number / cluster,
+        Over::Quad => lane.number / 4 == of.number / 4,
     };
     let value = |lane: &Lane| match lane.args.first() {
         Some(Value::Bits(bits)) if is_logical => Value::Bits(u128::from(*bits != 0)),

@@ -55,6 +55,9 @@ pub(crate) fn form(
         return intel(name);
     }
     let name = name.strip_prefix("Group")?;
+    if let Some(name) = name.strip_prefix("NonUniformQuad") {
+        return quads(name, number);
+    }
     let among = match number(0)? {
         2 => Among::WorkGroup,
         3 => Among::SubGroup,
@@ -131,6 +134,22 @@ fn non_uniform(name: &str, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form
             };
             of_ballot(asked, &[2])
         }
+        _ => None,
+    }
+}
+
+/// Functions among the lanes of each quad; those of an extension have no scope.
+fn quads(name: &str, number: &dyn Fn(usize) -> Option<u64>) -> Option<Form> {
+    let vote = |op| {
+        let combine = Combine { op, is_logical: true, over: Over::Quad };
+        lanes(SubGroup::Combine(combine), &[0])
+    };
+    match name {
+        "AllKHR" => vote(Reduce::And),
+        "AnyKHR" => vote(Reduce::Or),
+        _ if number(0)? != 3 => None,
+        "Broadcast" => lanes(SubGroup::Read(From::OfQuad), &[1, 2]),
+        "Swap" => lanes(SubGroup::Read(From::QuadSwap), &[1, 2]),
         _ => None,
     }
 }

@@ -33,6 +33,10 @@ define spir_kernel void @k(ptr addrspace(1) %p) {{
 
 /// What a workgroup of 4 x 2 threads leaves, and the number of races.
 fn launched(text: &str) -> Result<(Vec<i32>, usize), Failure> {
+    launched_in_waves(4, text)
+}
+
+fn launched_in_waves(wave: u32, text: &str) -> Result<(Vec<i32>, usize), Failure> {
     let module = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
     let module = module.unwrap_or_else(|error| panic!("{error}\n{text}")).module;
     let program = Program::new(&module, &Target::new("spirv64-unknown-unknown", "")).unwrap();
@@ -40,7 +44,7 @@ fn launched(text: &str) -> Result<(Vec<i32>, usize), Failure> {
     let bytes: Vec<u8> = BROUGHT.iter().flat_map(|x| x.to_le_bytes()).collect();
     let buffer = memory.buffer(&bytes).unwrap();
     let launch =
-        Launch { block: [4, 2, 1], wave: 4, args: vec![Arg::bits(buffer)], ..Launch::default() };
+        Launch { block: [4, 2, 1], wave, args: vec![Arg::bits(buffer)], ..Launch::default() };
     let mut races = match program.has_narrow_scopes() {
         true => Races::with_scopes(),
         false => Races::new(),
@@ -53,12 +57,17 @@ fn launched(text: &str) -> Result<(Vec<i32>, usize), Failure> {
 
 /// The function called as written, `type @name(type value, ..)`, with `types` mangled.
 fn result(ty: &str, name: &str, types: &str, args: &str, ready: &str, after: &str) -> Vec<i32> {
+    let text = called(ty, name, types, args, ready, after);
+    launched(&text).unwrap_or_else(|failure| panic!("{name}: {failure}")).0
+}
+
+fn called(ty: &str, name: &str, types: &str, args: &str, ready: &str, after: &str) -> String {
     let mangled = format!("_Z{}{name}{types}", name.len());
     let parameters: Vec<&str> =
         args.split(", ").map(|arg| arg.rsplit_once(' ').map_or("", |(ty, _)| ty)).collect();
     let declared = format!("declare {ty} @{mangled}({}) convergent", parameters.join(", "));
     let body = format!("{ready}\n  %g = call {ty} @{mangled}({args}) convergent\n{after}");
-    launched(&kernel(&body, &declared)).unwrap_or_else(|failure| panic!("{name}: {failure}")).0
+    kernel(&body, &declared)
 }
 
 /// The result of a function that gives a number.
@@ -170,6 +179,33 @@ fn lanes_read_lanes() {
     assert_eq!(read("SubgroupShuffleUpINTEL", "i32 %x, i32 %x, i32 0"), own);
     let wrapped = read("SubgroupShuffleDownINTEL", "i32 %x, i32 %x, i32 1");
     assert_eq!(wrapped, of(&|lane| (lane + 1) % 4));
+}
+
+/// Two quads in one wave of eight.
+#[test]
+fn quads() {
+    let number = |name: &str, args: &str| {
+        let name = format!("__spirv_GroupNonUniformQuad{name}");
+        let text = called("i32", &name, "iii", args, "", "  %r = add i32 %g, 0");
+        launched_in_waves(8, &text).unwrap().0
+    };
+    let of = |lane: &dyn Fn(usize) -> usize| -> Vec<i32> {
+        (0..8).map(|i| BROUGHT[i / 4 * 4 + lane(i % 4)]).collect()
+    };
+    assert_eq!(number("Broadcast", "i32 3, i32 %x, i32 1"), of(&|_| 1));
+    for direction in 0..3 {
+        let swapped = number("Swap", &format!("i32 3, i32 %x, i32 {direction}"));
+        assert_eq!(swapped, of(&|lane| lane ^ (direction + 1)), "direction {direction}");
+    }
+    let truth = |name: &str, above: i32| {
+        let name = format!("__spirv_GroupNonUniformQuad{name}KHR");
+        let ready = format!("  %b = icmp sgt i32 %x, {above}");
+        let text = called("i1", &name, "b", "i1 %b", &ready, "  %r = zext i1 %g to i32");
+        launched_in_waves(8, &text).unwrap().0
+    };
+    assert_eq!(truth("All", -9), [1; 8]);
+    assert_eq!(truth("All", -4), [1, 1, 1, 1, 0, 0, 0, 0]);
+    assert_eq!(truth("Any", 8), [1, 1, 1, 1, 0, 0, 0, 0]);
 }
 
 #[test]

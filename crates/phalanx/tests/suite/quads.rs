@@ -22,10 +22,21 @@ declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 "#;
 
+const SPIRV: &str = r#"target triple = "spirv64-unknown-unknown"
+declare i64 @_Z12get_local_idj(i32)
+declare i64 @_Z36__spirv_GroupNonUniformQuadBroadcastimi(i32, i64, i32)
+declare i64 @_Z31__spirv_GroupNonUniformQuadSwapimi(i32, i64, i32)
+declare i1 @_Z33__spirv_GroupNonUniformQuadAllKHRb(i1)
+"#;
+
 /// Per named value, the smallest scope whose threads may hold different ones, and its sources.
 fn check(head: &str, body: &str, size: [u32; 3], expected: &Expect) {
     let is_amd = head.starts_with(AMDGPU);
-    let convention = if is_amd { "amdgpu_kernel" } else { "ptx_kernel" };
+    let convention = match head {
+        _ if is_amd => "amdgpu_kernel",
+        _ if head.starts_with(SPIRV) => "spir_kernel",
+        _ => "ptx_kernel",
+    };
     let text = format!(
         "{head}define {convention} void @k(i32 %a) \"target-cpu\"=\"gfx1030\" {{{body}}}\n"
     );
@@ -263,5 +274,29 @@ fn clusters_of_lanes() {
             by.quad: wave {wave, opaque.wave, opaque.quad}
             by.lane: quad {wave, opaque.thread, opaque.wave, opaque.quad}
         "#]],
+    );
+}
+
+#[test]
+fn spirv() {
+    let body = "
+  %x = call i64 @_Z12get_local_idj(i32 0)
+  %first = call i64 @_Z36__spirv_GroupNonUniformQuadBroadcastimi(i32 3, i64 %x, i32 0)
+  %beside = call i64 @_Z31__spirv_GroupNonUniformQuadSwapimi(i32 3, i64 %x, i32 0)
+  %low = icmp ult i64 %x, 5
+  %all = call i1 @_Z33__spirv_GroupNonUniformQuadAllKHRb(i1 %low)
+  ret void
+";
+    check(
+        SPIRV,
+        body,
+        [64, 1, 1],
+        &expect![[r#"
+        x: quad {x}
+        first: wave {opaque.quad}
+        beside: quad {opaque.thread, opaque.wave, opaque.quad}
+        low: quad {x}
+        all: quad {opaque.thread}
+    "#]],
     );
 }
