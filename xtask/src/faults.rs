@@ -38,9 +38,16 @@ use self::list::{Fault, SWITCH};
 /// Where the faults stand.
 pub(crate) const FOLDER: &str = "test-suite/faults";
 
-/// The crates whose tests run.
-const PACKAGES: &[&str] =
-    &["phalanx-fixpoint", "phalanx-graph", "phalanx-core", "phalanx-analysis", "phalanx-db"];
+/// The crates whose tests run, and for each a part of the names of tests.
+const PACKAGES: &[(&str, &str)] = &[
+    ("phalanx-fixpoint", ""),
+    ("phalanx-graph", ""),
+    ("phalanx-core", ""),
+    ("phalanx-analysis", ""),
+    ("phalanx-db", ""),
+    // Edit scripts; the random laws there take long.
+    ("phalanx-fuzz", "scripts::"),
+];
 
 /// Which faults, and how.
 #[derive(clap::Args)]
@@ -64,6 +71,8 @@ struct Program {
     path: PathBuf,
     /// The folder of its crate, in which it is run.
     folder: PathBuf,
+    /// A part of the names of the tests that run.
+    tests: &'static str,
     /// How long it takes without a fault.
     takes: Duration,
 }
@@ -107,7 +116,7 @@ fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
     println!("== build: {} faults", faults.len());
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
-    for package in PACKAGES {
+    for (package, _) in PACKAGES {
         command.args(["-p", package]);
     }
     // Replaced conditions leave variables unused; lints are checked elsewhere.
@@ -125,10 +134,14 @@ fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
         let Some(path) = artifact.executable.filter(|_| artifact.profile.test) else { continue };
         let folder = artifact.manifest_path.parent().context("a manifest is in a folder")?;
         let package = folder.file_name().unwrap_or_default();
+        // The folder of `phalanx-fuzz` is `fuzz`.
+        let is_it = |(name, _): &&(&str, &str)| name.ends_with(package);
+        let (_, tests) = PACKAGES.iter().find(is_it).context("a package that was not asked for")?;
         programs.push(Program {
             name: format!("{package} {}", artifact.target.name),
             path: path.into(),
             folder: folder.into(),
+            tests,
             takes: Duration::ZERO,
         });
     }
@@ -233,6 +246,7 @@ fn start(program: &Program, number: usize, limit: Duration) -> anyhow::Result<Ou
     let cannot = || format!("cannot start {}", program.path.display());
     let mut command = Command::new(&program.path);
     command
+        .args((!program.tests.is_empty()).then_some(program.tests))
         .env(SWITCH, number.to_string())
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .env_remove("UPDATE_EXPECT")

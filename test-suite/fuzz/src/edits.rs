@@ -35,7 +35,7 @@ use crate::{
 };
 
 mod around;
-mod facts;
+pub(crate) mod facts;
 mod flow;
 mod instructions;
 mod seldom;

@@ -27,6 +27,7 @@ pub mod oracle;
 pub mod races;
 pub mod reference;
 pub mod refine;
+pub mod scripts;
 pub mod spaces;
 pub mod stable;
 pub mod stack;

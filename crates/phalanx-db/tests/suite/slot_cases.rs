@@ -1,11 +1,11 @@
-//! Dependencies between stack slots and edits: in each case, the answer would be wrong if one
-//! dependency were left out.
+//! An update of stack slots that is given up. Other cases about slots are edit scripts,
+//! `test-suite/edits`.
 
 #[path = "support.rs"]
 mod support;
 
 use phalanx_db::queries;
-use phalanx_ir::{BuildError, InstBuilder, InstId, Value, edit::Transaction};
+use phalanx_ir::{BuildError, InstId, Value, edit::Transaction};
 use phalanx_target::{Scope, varying};
 use support::Fixture;
 
@@ -16,12 +16,6 @@ fn text(start: &str) -> String {
         r#"
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-
-define internal i32 @pick(ptr %from, i32 %more) {{
-  %v = load i32, ptr %from
-  %r = add i32 %v, %more
-  ret i32 %r
-}}
 
 define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c) {{
 entry:
@@ -87,65 +81,6 @@ impl Case {
     }
 }
 
-/// A call is lowered again because of a number that it is given; what it reads from a slot is
-/// stated again with it.
-#[test]
-fn a_call_that_is_lowered_again_reads_what_it_read() {
-    let start = "
-  %x = alloca i32
-  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  store i32 %tid, ptr %x
-  %more = add i32 %n, 1
-  %d = call i32 @pick(ptr %x, i32 %more)";
-    let mut case = Case::new(start, "d", false);
-    let (more, two) = (case.named("more"), case.0.context.const_i32(2));
-    case.edit(|edit| edit.set_operand(more, 1, Value::constant(two)));
-    case.expect("d", false);
-}
-
-/// Through an address that is loaded from a slot the slot is written whose address that is.
-#[test]
-fn a_store_through_an_address_that_is_kept_in_a_slot() {
-    let start = "
-  %x = alloca i32
-  %kept = alloca ptr
-  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  store i32 %n, ptr %x
-  store ptr %x, ptr %kept
-  %p = load ptr, ptr %kept
-  %d = load i32, ptr %x";
-    let mut case = Case::new(start, "d", true);
-    let (p, tid) = (case.named("p"), case.named("tid"));
-    case.edit(|edit| edit.after(p).store(tid, p).map(drop));
-    case.expect("d", false);
-    assert_eq!(case.looks(), [1, 0]);
-}
-
-/// An unreachable instruction belongs to the component of the objects that it uses, but it has no
-/// effect.
-#[test]
-fn a_load_where_nobody_comes() {
-    let start = "
-  %x = alloca i32
-  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  store i32 %tid, ptr %x
-  %p = getelementptr i8, ptr %out, i32 0
-  %q = select i1 %c, ptr %p, ptr %out
-  %d = load i32, ptr %q
-  br label %on
-dead:
-  %unread = load i32, ptr %x
-  br label %on
-on:";
-    let mut case = Case::new(start, "d", true);
-    let (p, x) = (case.named("p"), case.named("x"));
-    case.edit(|edit| edit.set_operand(p, 0, x));
-    case.expect("d", false);
-    assert_eq!(case.looks(), [1, 0]);
-    case.edit(|edit| edit.set_operand(p, 0, Value::arg(0)));
-    case.expect("d", true);
-}
-
 /// If there are too many uses, everything is computed from scratch and compared with the facts
 /// before the edit, including the origins of pointers.
 #[test]
@@ -167,44 +102,4 @@ fn what_is_given_up_half_way_is_as_it_was() {
     assert_eq!(case.looks(), [0, 1]);
     case.edit(|edit| edit.set_operand(p, 0, Value::arg(0)));
     case.expect("d", true);
-}
-
-/// An unreachable store does not count: the slot holds one address, with and without it.
-#[test]
-fn a_second_address_where_nobody_comes() {
-    let start = "
-  %x = alloca i32
-  %kept = alloca ptr
-  store i32 %n, ptr %x
-  store ptr %x, ptr %kept
-  %p = load ptr, ptr %kept
-  %d = load i32, ptr %p
-  br label %on
-dead:
-  store ptr %out, ptr %kept
-  br label %on
-on:";
-    let mut case = Case::new(start, "d", true);
-    case.edit(|edit| edit.erase_unreachable().map(drop));
-    case.expect("d", true);
-}
-
-/// The address that a slot holds is loaded once more, and the object written through it: two edits.
-#[test]
-fn an_address_is_loaded_once_more() {
-    let start = "
-  %x = alloca i32
-  %kept = alloca ptr
-  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  store i32 %n, ptr %x
-  store ptr %x, ptr %kept
-  %q = load ptr, ptr %kept
-  %d = load i32, ptr %q";
-    let mut case = Case::new(start, "d", true);
-    let [kept, id, d] = ["kept", "id", "d"].map(|name| case.0.named(name));
-    let ptr = case.0.context.ptr_type(0);
-    let p = case.edit(|edit| edit.before(d).load(ptr, kept));
-    case.expect("d", true);
-    case.edit(|edit| edit.before(d).store(id, p).map(drop));
-    case.expect("d", false);
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::blocks::is_plain;
+use super::{blocks::is_plain, insts::leads_block};
 use crate::{
     body::{InstId, raw},
     builder::{BuildError, InstBuilder, Modifiers, NewInst, check},
@@ -11,9 +11,10 @@ use crate::{
     edit::{Transaction, store},
     extras::Named,
     flow::BlockId,
+    function::FunctionRef,
     inst::Opcode,
     types::Type,
-    value::Value,
+    value::{Value, ValueKind},
 };
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -106,6 +107,82 @@ impl<'s> Cursor<'_, 's> {
             name => name.to_vec(),
         };
         self.finish(new, data.ty, &name);
+        Ok(new)
+    }
+
+    /// Inserts a copy of an instruction of another function, with these operands in place of its
+    /// own: of a pattern that was parsed, for instance. Both functions are built over one context.
+    /// Attachments are left out. O(operands).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use phalanx_ir::{BuildError, Context, InstBuilder, ModuleBuilder, Type, Value};
+    /// # use phalanx_ir::{builder::FunctionSpec, edit::{InModule, Transaction}};
+    /// # fn main() -> Result<(), BuildError> {
+    /// # let mut builder = ModuleBuilder::new(Arc::new(Context::new()));
+    /// # let spec = FunctionSpec::new(Type::I32).param(Type::I32, "a").param(Type::I32, "b");
+    /// # for name in ["f", "pattern"] {
+    /// #     let mut f = builder.define_function(name, &spec)?;
+    /// #     let [a, b] = f.args();
+    /// #     let entry = f.block("entry");
+    /// #     f.switch_to(entry);
+    /// #     let sum = if name == "f" { f.add(a, b)? } else { f.mul(a, b)? };
+    /// #     f.ret(sum)?;
+    /// #     f.finish()?;
+    /// # }
+    /// # let mut module = builder.finish()?;
+    /// // `%0 = mul i32 %a, %b` of the pattern becomes `%1 = mul i32 %b, %b` of the edited function.
+    /// let pattern = module.functions[1].clone();
+    /// let mul = pattern.body.all_ids().next().expect("it is there");
+    /// let mut store = InModule::new(&mut module, 0);
+    /// let mut edit = Transaction::new(&mut store);
+    /// let ret = edit.body().all_ids().nth(1).expect("it is there");
+    /// let new = edit.before(ret).copy_of(pattern.view(), mul, &[Value::arg(1), Value::arg(1)])?;
+    /// edit.set_operand(ret, 0, new)?;
+    /// edit.commit()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When it is a phi, a pad or a terminator, when there is another number of operands, or one of
+    /// them is no value of this function or has another type than the operand it replaces.
+    pub fn copy_of(
+        &mut self,
+        source: FunctionRef<'_>,
+        inst: InstId,
+        operands: &[Value],
+    ) -> Result<InstId, BuildError> {
+        let data = *source.body.inst(inst);
+        let context = self.edit.context();
+        let refuse = |message| BuildError::Entity {
+            function: describe::global(context, source.header.name),
+            entity: format!("{inst:?}"),
+            message,
+        };
+        if leads_block(data.opcode) || data.opcode.is_terminator() {
+            return Err(refuse("is only copied with its block"));
+        }
+        let own = source.body.operands(inst);
+        if own.len() != operands.len() {
+            return Err(refuse("has another number of operands"));
+        }
+        for (&old, &new) in own.iter().zip(operands) {
+            if matches!(old.kind(), ValueKind::Metadata(_) | ValueKind::Block(_)) {
+                if old != new {
+                    return Err(refuse("has an operand that cannot be another one"));
+                }
+            } else if source.value_type(context, old) != self.edit.checked_type(new)? {
+                return Err(refuse("has operands of other types"));
+            }
+        }
+        let (block, before) = self.place(data.opcode)?;
+        self.edit.check_room(0, 1)?;
+        let modifiers = std::mem::take(&mut self.next);
+        let new = self.edit.copy_inst(source, inst);
+        self.edit.put_operands(new, operands);
+        self.edit.link(block, new, before);
+        self.finish(new, data.ty, &modifiers.name);
         Ok(new)
     }
 

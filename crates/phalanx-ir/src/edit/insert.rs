@@ -170,7 +170,7 @@ impl Transaction<'_> {
     }
 
     /// A copy of an instruction without its operands; for a return, a branch.
-    fn copy_inst(&mut self, source: FunctionRef<'_>, inst: InstId) -> InstId {
+    pub(super) fn copy_inst(&mut self, source: FunctionRef<'_>, inst: InstId) -> InstId {
         let data = *source.body.inst(inst);
         let data = match data.opcode {
             Opcode::Ret => InstData { opcode: Opcode::Br, flags: InstFlags::NONE, ..data },

@@ -29,6 +29,18 @@ pub(super) struct Plan<'p> {
     pub(super) call: Option<&'p CallInfo>,
 }
 
+/// Whether only phis and pads may stand before an instruction with this opcode.
+pub(super) const fn leads_block(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Phi
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad
+            | Opcode::CatchSwitch
+    )
+}
+
 impl Transaction<'_> {
     /// Whether an instruction exists and is in a block.
     pub(super) fn linked(&self, inst: InstId) -> Result<BlockId, BuildError> {
@@ -282,14 +294,7 @@ impl Transaction<'_> {
 
     /// Whether only phis and pads may stand before an instruction.
     pub(super) fn leads_block(&self, inst: InstId) -> bool {
-        matches!(
-            self.body().inst(inst).opcode,
-            Opcode::Phi
-                | Opcode::LandingPad
-                | Opcode::CatchPad
-                | Opcode::CleanupPad
-                | Opcode::CatchSwitch
-        )
+        leads_block(self.body().inst(inst).opcode)
     }
 
     fn is_must_tail(&self, inst: InstId) -> bool {

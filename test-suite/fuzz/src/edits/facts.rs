@@ -43,7 +43,7 @@ const REPAIRED: [fn(&Database, FunctionInput); 14] = [
 ];
 
 /// Asks all incremental queries, so that there is state to update.
-pub(super) fn ask(session: &Session, function: FunctionId) {
+pub(crate) fn ask(session: &Session, function: FunctionId) {
     let (db, f) = (session.database(), function.input());
     REPAIRED.iter().for_each(|query| query(db, f));
 }
@@ -76,7 +76,7 @@ pub(super) fn ask_elsewhere(
 }
 
 /// Checks the conditions after a commit; see the documentation of [`edits`](super).
-pub(super) fn check(session: &Session, module: ModuleId, function: FunctionId) {
+pub(crate) fn check(session: &Session, module: ModuleId, function: FunctionId) {
     lists_are_right(session.code(function).body, session.code(function).flow);
     let text = session.print(module);
     let mut again = Session::new();

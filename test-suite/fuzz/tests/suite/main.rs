@@ -25,6 +25,7 @@ mod reference;
 mod refine;
 mod replay;
 mod rounds;
+mod scripts;
 mod spaces;
 mod stable;
 mod stack;

@@ -1,0 +1,174 @@
+//! Edit scripts: text files that edit a kernel, and say what is known of it after each edit.
+//!
+//! # What
+//!
+//! A script is an IR file. Its comments that begin with a word of the table below are carried out
+//! in order, after the module has been read. After each edit *all* facts are compared with those of
+//! a new database, so a script only states what makes its case worth having.
+//!
+//! ```text
+//! declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+//! define ptx_kernel void @kernel(i32 %n) {
+//!   ; 300 rows
+//!   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+//!   %d = add i32 %n, 1
+//!   ret void
+//! }
+//! ; expect %d = {}
+//!
+//! ; edit set %d 0 = %t
+//! ; expect %d = {x}
+//! ```
+//!
+//! | comment | meaning |
+//! |---|---|
+//! | `; N rows` | in a block: N additions. With 300 a function is large, so that its facts are updated and not found from scratch. Then all facts are asked for three times before the first edit, with small edits between |
+//! | `; function @name` | what follows is about this function; at first about the last kernel, or the last function if there is none |
+//! | `; restart` | the module is read anew, without the edits so far |
+//! | `; edit ..` | an edit; edits in successive lines are one transaction |
+//! | `; expect SUBJECT = FACT` | what is known now; `UPDATE_EXPECT=1` writes what is found |
+//!
+//! | edit | does |
+//! |---|---|
+//! | `set %i N = VALUE` | sets an operand; a value is `%name`, or a constant with its type |
+//! | `replace %i = VALUE` | replaces all uses, and erases |
+//! | `erase %i`, `move %i before %j` | |
+//! | `insert before %j: TEXT` | an instruction as in a file, but no phi and no terminator |
+//! | `phi %p at BLOCK: TYPE`, `incoming %p BLOCK = VALUE` | a new phi, and its values |
+//! | `attach %i KIND from %j`, `detach %i KIND` | the first metadata of `%j`, as another kind |
+//! | `split before %j: NAME`, `split edge BLOCK N: NAME` | new blocks |
+//! | `redirect BLOCK N = BLOCK`, `merge BLOCK`, `erase block BLOCK`, `erase unreachable` | |
+//! | `end BLOCK: br BLOCK`, `end BLOCK: br %c BLOCK BLOCK`, `end BLOCK: ret` | a new terminator |
+//!
+//! In place of an instruction's name, `end of BLOCK` is a block's terminator, and `BLOCK:N` its
+//! instruction at position N, from 0.
+//!
+//! | subject | fact |
+//! |---|---|
+//! | `%v` | the sources that it depends on where it is computed |
+//! | `use %v by %i` | the same where an instruction reads it |
+//! | `branch BLOCK`, `control BLOCK` | the sources that decide at its end, and on the way to it |
+//! | `space %p`, `space at %i` | the memories that a pointer may lead to; the address of an access |
+//! | `load %l` | whether it may use a cheaper instruction, or why not |
+//! | `findings` | the rules that `check` finds broken |
+//! | `found by` | how divergence was found since the last edit: by `scratch`, `repair` ... |
+//! | `slots by` | how stack slots were looked at since then: `part`, `whole` or `nothing` |
+//!
+//! # Errors
+//!
+//! A line that cannot be carried out is an error that names it.
+
+mod edit;
+mod subject;
+
+use phalanx::{FunctionId, ModuleId, Repairs, Session, db::queries};
+
+use crate::edits::facts;
+
+/// A session in which a script is carried out.
+struct Run {
+    session: Session,
+    module: ModuleId,
+    function: FunctionId,
+    /// How divergence had been found before the edit that came last, and how often slots had been
+    /// looked at in part and whole.
+    before: (Repairs, [u64; 2]),
+}
+
+/// Carries out a script. Returns its text with the facts as they are found.
+///
+/// # Errors
+/// The first line that cannot be carried out.
+///
+/// # Panics
+/// When a fact after an edit is not what it is from scratch.
+pub fn run(text: &str) -> Result<String, String> {
+    let mut run = Run::new(text)?;
+    let mut out = String::new();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let of_line = |message| format!("line {}: {message}: `{}`", at + 1, lines[at]);
+        if edit_of(lines[at]).is_some() {
+            let end = (at..lines.len()).find(|&i| edit_of(lines[i]).is_none());
+            let edits = &lines[at..end.unwrap_or(lines.len())];
+            run.edit(&edits.iter().filter_map(|line| edit_of(line)).collect::<Vec<_>>())
+                .map_err(of_line)?;
+            for line in edits {
+                out += &format!("{line}\n");
+            }
+            at += edits.len();
+            continue;
+        }
+        if lines[at] == "; restart" {
+            run = Run::new(text)?;
+        }
+        if let Some(name) = lines[at].strip_prefix("; function @") {
+            let found = run.session.function(run.module, name);
+            run.function = found.ok_or_else(|| of_line("there is no such function".to_owned()))?;
+        }
+        match lines[at].trim_start().strip_prefix("; expect ") {
+            Some(expected) => {
+                let (subject, _) = expected
+                    .split_once(" =")
+                    .ok_or_else(|| of_line("an expectation is `SUBJECT = FACT`".to_owned()))?;
+                let found = run.fact(subject.trim()).map_err(of_line)?;
+                out += &format!("; expect {} = {found}\n", subject.trim());
+            }
+            None => out += &format!("{}\n", lines[at]),
+        }
+        at += 1;
+    }
+    Ok(out)
+}
+
+fn edit_of(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("; edit ")
+}
+
+impl Run {
+    /// Reads the module, with rows in place of the comments that ask for them, and asks for all
+    /// facts.
+    fn new(text: &str) -> Result<Run, String> {
+        let (mut code, mut has_rows) = (String::new(), false);
+        for line in text.lines() {
+            let count = line.trim().strip_prefix("; ").and_then(|line| line.strip_suffix(" rows"));
+            match count.and_then(|count| count.parse::<usize>().ok()) {
+                Some(count) => {
+                    has_rows = true;
+                    code += "  %row0 = add i32 0, 1\n";
+                    for at in 1..count {
+                        code += &format!("  %row{at} = add i32 %row{}, 1\n", at - 1);
+                    }
+                }
+                None => code += &format!("{line}\n"),
+            }
+        }
+        let mut session = Session::new();
+        let module = session.read(code.as_bytes());
+        let module = module.map_err(|error| error.render("script", code.as_bytes()))?;
+        let mut functions: Vec<FunctionId> = session.functions(module).collect();
+        functions.sort_by_key(|&function| session.is_kernel(function));
+        let function = functions.pop().ok_or("the module defines no function")?;
+        let before = (session.repairs(function), [0; 2]);
+        let mut run = Run { session, module, function, before };
+        run.compare();
+        // With small edits between questions, what repairs need is there.
+        for constant in ["i32 2", "i32 3", "i32 1"].into_iter().filter(|_| has_rows) {
+            run.edit(&[&format!("set %row7 1 = {constant}")])?;
+        }
+        Ok(run)
+    }
+
+    /// How often stack slots were looked at in part, and whole.
+    fn looks(&self) -> [u64; 2] {
+        let looks = queries::slot_looks(self.session.database(), self.function.input());
+        [looks.in_part, looks.whole]
+    }
+
+    /// Compares all facts with those of a new database.
+    fn compare(&self) {
+        facts::ask(&self.session, self.function);
+        facts::check(&self.session, self.module, self.function);
+    }
+}
