@@ -61,7 +61,11 @@ fn fixed(case: &Case, expected: &Expect) {
     let after = fs::read_to_string(folder.path().join(file)).expect("file");
     let shown = launched(folder.path());
     assert_eq!(shown.status, Some(0), "{}\n{after}", shown.errors());
-    let is_new = |line: &&str| !before.lines().any(|old| old == *line) || line.contains("barrier");
+    let is_new = |line: &&str| {
+        !before.lines().any(|old| old == *line)
+            || line.contains("barrier")
+            || line.contains("__sync")
+    };
     let new: Vec<&str> = after.lines().filter(is_new).map(str::trim).collect();
     expected.assert_eq(&(new.join("\n") + "\n"));
 }
@@ -223,6 +227,96 @@ kernel void turn(global int *p, global int *q) {
         &expect![[r#"
               barrier(CLK_LOCAL_MEM_FENCE);
         "#]],
+    );
+}
+
+/// Without braces the `if` goes, and the barrier stays where it is.
+#[test]
+fn a_barrier_that_is_all_of_an_if() {
+    let text = "\
+__global__ void turn(int *p) {
+  __shared__ int tile[64];
+  int t = threadIdx.x;
+  tile[t] = p[t];
+  if (t < 48)
+    __syncthreads();
+  p[t] = tile[63 - t];
+}
+";
+    let launch = "turn --group 64 --arg buf:i32:iota*64";
+    let case = Case { file: "k.cu", text, options: "--group 64", launch, is_shown: true };
+    fixed(
+        &case,
+        &expect![[r#"
+        __syncthreads();
+    "#]],
+    );
+}
+
+/// PHX003: the barrier stands just behind the return.
+#[test]
+fn a_barrier_after_some_have_returned() {
+    let text = "\
+__global__ void tail(int *p, int n) {
+  if (threadIdx.x >= n)
+    return;
+  __syncthreads();
+  p[threadIdx.x] = 1;
+}
+";
+    let launch = "tail --group 64 --arg buf:i32:iota*64 --arg i32:48";
+    let case = Case { file: "k.cu", text, options: "--group 64", launch, is_shown: false };
+    fixed(
+        &case,
+        &expect![[r#"
+
+    "#]],
+    );
+}
+
+/// PHX016: what is read is not in the mask; PHX014, nor is who reads.
+#[test]
+fn a_mask_without_the_lanes_that_are_read() {
+    let text = "\
+__global__ void swap(int *p) {
+  int t = threadIdx.x;
+  p[t] = __shfl_xor_sync(0xffff, p[t], 16);
+}
+";
+    let launch = "swap --group 64 --arg buf:i32:iota*64";
+    let case = Case { file: "k.cu", text, options: "--group 64", launch, is_shown: true };
+    fixed(
+        &case,
+        &expect![[r#"
+        p[t] = __shfl_xor_sync(0xffffffff, p[t], 16);
+    "#]],
+    );
+}
+
+/// PHX043: a wave may write the flag of the next round before another has read it.
+#[test]
+fn a_flag_that_is_written_too_soon() {
+    let text = "\
+__global__ void rounds(int *p, unsigned *next) {
+  __shared__ unsigned job;
+  for (;;) {
+    if (threadIdx.x == 0)
+      job = atomicAdd(next, 1u);
+    __syncthreads();
+    unsigned mine = job;
+    if (mine >= 8)
+      break;
+    p[mine * 64 + threadIdx.x] = mine;
+  }
+}
+";
+    let launch = "rounds --group 64 --arg buf:i32:zero*512 --arg buf:i32:zero*1";
+    let case = Case { file: "k.cu", text, options: "--group 64", launch, is_shown: true };
+    fixed(
+        &case,
+        &expect![[r#"
+
+    "#]],
     );
 }
 

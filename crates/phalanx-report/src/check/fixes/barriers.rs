@@ -6,6 +6,8 @@
 //! | statements of a round race with those of the next | at the end of the loop, the outermost loop first |
 //! | both | both |
 //! | a barrier in a branch | behind the `if` where it is the last of its block; before it where it is the first |
+//! | a barrier that is all of an `if` | without the `if` |
+//! | a barrier just behind `if (..) return;` | before it |
 //!
 //! ```text
 //! tile[t] = in[t];
@@ -101,11 +103,11 @@ pub(super) fn out_of_branch(code: &Tokens<'_>, place: usize) -> Vec<Vec<Change>>
     let Some(barrier) = code.statements(open).into_iter().find(|s| s.contains(&token)) else {
         return Vec::new();
     };
+    if barrier.start != token {
+        return without_condition(code, barrier.start, token).into_iter().collect();
+    }
     let text = &code.text()[code.range(barrier.start).start..code.range(barrier.end - 1).end];
-    // Only a statement that consists of the call is moved, not one behind an `if` without braces.
-    let (Ok(call), true) = (std::str::from_utf8(text), barrier.start == token) else {
-        return Vec::new();
-    };
+    let Ok(call) = std::str::from_utf8(text) else { return Vec::new() };
     let removal = removal(code, barrier.start, barrier.end);
     let mut ways = Vec::new();
     let mut inner = barrier;
@@ -138,6 +140,51 @@ pub(super) fn out_of_branch(code: &Tokens<'_>, place: usize) -> Vec<Vec<Change>>
     ways
 }
 
+/// Moves a barrier before the `if (..) return;` that it stands directly behind. With anything
+/// between, the barrier might order that as well.
+pub(super) fn before_return(code: &Tokens<'_>, place: usize) -> Vec<Vec<Change>> {
+    let Some(token) = code.token_at(place) else { return Vec::new() };
+    let Some(&open) = code.blocks(token).first() else { return Vec::new() };
+    let statements = code.statements(open);
+    let Some(at) = statements.iter().position(|s| s.start == token) else { return Vec::new() };
+    let Some(exit) = at.checked_sub(1).map(|before| statements[before].clone()) else {
+        return Vec::new();
+    };
+    let returns = exit.clone().any(|token| code.word(token) == b"return");
+    let barrier = statements[at].clone();
+    let text = &code.text()[code.range(barrier.start).start..code.range(barrier.end - 1).end];
+    match std::str::from_utf8(text) {
+        Ok(call) if returns && code.word(exit.start) == b"if" => {
+            vec![vec![before(code, exit.start, call), removal(code, barrier.start, barrier.end)]]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Removes `if (..)` before a barrier: that of a statement without braces and without `else`. Only
+/// conditions that do nothing but compute a value are removed.
+fn without_condition(code: &Tokens<'_>, start: usize, barrier: usize) -> Option<Vec<Change>> {
+    let mut at = start;
+    while at != barrier {
+        let (b"if", body) = code.head(at)? else { return None };
+        let has_effect = (at + 2..body).any(|at| {
+            let (before, this) = (code.word(at - 1), code.word(at));
+            let is_call = this == b"(" && before.iter().any(u8::is_ascii_alphanumeric);
+            let is_step = matches!(this, b"+" | b"-") && before == this;
+            // `==`, `<=`, `>=` and `!=` compare; any other `=` assigns.
+            let after = code.word(at + 1);
+            let compares = matches!(before, b"=" | b"<" | b">" | b"!") || after == b"=";
+            is_call || is_step || this == b"=" && !compares
+        });
+        if has_effect || code.end(at)? != code.end(barrier)? {
+            return None;
+        }
+        at = body;
+    }
+    let range = code.start(start)..code.start(barrier);
+    Some(vec![Change { range, text: String::new() }])
+}
+
 /// Removes a statement, and its line if nothing else is there.
 fn removal(code: &Tokens<'_>, start: usize, end: usize) -> Change {
     let (mut from, mut to) = (code.range(start).start, code.range(end - 1).end);
@@ -147,4 +194,59 @@ fn removal(code: &Tokens<'_>, start: usize, end: usize) -> Change {
         (from, to) = (code.line_start(from), to + spaces + 1);
     }
     Change { range: from..to, text: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text after each way to move the barrier out of the branches around it.
+    fn moved(text: &str) -> Vec<String> {
+        changed(text, out_of_branch)
+    }
+
+    fn changed(text: &str, ways: impl Fn(&Tokens<'_>, usize) -> Vec<Vec<Change>>) -> Vec<String> {
+        let code = Tokens::new(text.as_bytes());
+        let place = text.find("sync").expect("there is a barrier");
+        let apply = |changes: Vec<Change>| {
+            let mut out = text.to_owned();
+            for change in changes.into_iter().rev() {
+                out.replace_range(change.range, &change.text);
+            }
+            out
+        };
+        ways(&code, place).into_iter().map(apply).collect()
+    }
+
+    #[test]
+    fn a_barrier_behind_a_return() {
+        let before = |text| changed(text, before_return);
+        assert_eq!(
+            before("{ a; if (i >= n) return; sync(); b; }"),
+            ["{ a; sync(); if (i >= n) return;  b; }"]
+        );
+        assert_eq!(
+            before("{\n  if (i >= n) {\n    return;\n  }\n  sync();\n  b;\n}"),
+            ["{\n  sync();\n  if (i >= n) {\n    return;\n  }\n  b;\n}"]
+        );
+        for text in ["{ if (n) return; a; sync(); }", "{ if (n) a; sync(); }", "{ sync(); }"] {
+            assert!(before(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_barrier_that_is_all_of_an_if() {
+        assert_eq!(moved("{ a; if (t < 8 && u != 3) sync(); b; }"), ["{ a; sync(); b; }"]);
+        assert_eq!(moved("{ if (t == 8) if (u[1] <= 3) sync(); }"), ["{ sync(); }"]);
+        for text in [
+            "{ if (next() < 8) sync(); }",
+            "{ if (n = 8) sync(); }",
+            "{ if (n++) sync(); }",
+            "{ if (n) sync(); else b; }",
+            "{ while (n) sync(); }",
+            "{ if (n) for (;;) sync(); }",
+        ] {
+            assert!(moved(text).is_empty(), "{text}");
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! PHX050   a barrier between the two accesses
 //! PHX051   `__syncwarp()` between them
 //! PHX001   the barrier behind the `if` that it ends
+//! PHX003   the barrier before the `return` behind which it stands
 //! PHX006   another mask
 //! PHX012   rows of a tile that are one element longer
 //! ```
@@ -127,10 +128,13 @@ pub fn proposals(diagnostic: &Diagnostic, words: Words, sources: &dyn Sources) -
     let (message, ways) = match rule {
         Rule::WorkgroupRace | Rule::WrittenTooSoon => missing(words.barrier()),
         Rule::WaveSynchronous => missing(words.wave_barrier()),
-        Rule::DivergentBarrier | Rule::BarrierAfterExit => {
+        Rule::DivergentBarrier => {
             ("move the barrier out of the branch".to_owned(), barriers::out_of_branch(&code, at))
         }
-        Rule::MissingMembers | Rule::NotInMask | Rule::SourceNotInMask | Rule::ActiveMask => {
+        Rule::BarrierAfterExit => {
+            ("move the barrier before the return".to_owned(), barriers::before_return(&code, at))
+        }
+        Rule::MissingMembers | Rule::NotInMask | Rule::SourceNotInMask => {
             ("name other lanes in the mask".to_owned(), operands::masks(&code, at))
         }
         Rule::BankConflict => (
