@@ -15,7 +15,7 @@
 //! [`Rule::WrittenTooSoon`], a warning at the load. If a barrier is on every path to the next
 //! store, there is no finding ([stable loads](crate::stable)).
 //!
-//! Stores to another variable are left out. The load may be in a callee that returns what it has
+//! Stores to another variable, or to the memory of another argument of a kernel, are left out. The load may be in a callee that returns what it has
 //! read, and the store in one that is called next ([`Edges`]). Then the finding is at the call, for
 //! any variables. O(instructions) behind each such load.
 
@@ -182,8 +182,8 @@ fn is_one(facts: Facts<'_>, address: Value) -> bool {
 fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<InstId> {
     let body = facts.code.body;
     let start = body.block_of(load)?;
-    let variable = match body.inst(load).opcode {
-        Opcode::Load => variable(facts, body.operands(load)[0]),
+    let read = match body.inst(load).opcode {
+        Opcode::Load => object(facts, body.operands(load)[0]),
         _ => None,
     };
     let waits = |inst: InstId| {
@@ -201,8 +201,8 @@ fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<In
             Opcode::AtomicRmw | Opcode::CmpXchg => body.operands(inst)[0],
             _ => return false,
         };
-        let other = self::variable(facts, address);
-        is_shared(facts, address) && (variable.is_none() || other.is_none() || variable == other)
+        let written = object(facts, address);
+        is_shared(facts, address) && (read.is_none() || written.is_none() || read == written)
     };
     facts.reads_slots();
     let mut seen = FxHashSet::default();
@@ -237,8 +237,16 @@ fn written_after(facts: Facts<'_>, waiting: &[&Site], load: InstId) -> Option<In
     None
 }
 
-/// The variable that an address is in, if its base is one.
-fn variable(facts: Facts<'_>, address: Value) -> Option<GlobalName> {
+/// Workgroup memory that overlaps no other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Object {
+    Variable(GlobalName),
+    /// What an argument of a kernel points to: the host passes each memory of its own.
+    Argument(u32),
+}
+
+/// The object that an address is in, if it is known.
+fn object(facts: Facts<'_>, address: Value) -> Option<Object> {
     let body = facts.code.body;
     let mut at = address;
     for _ in 0..32 {
@@ -248,10 +256,13 @@ fn variable(facts: Facts<'_>, address: Value) -> Option<GlobalName> {
                 _ => return None,
             },
             ValueKind::Const(constant) => match &facts.code.context.const_data(constant).kind {
-                ConstKind::Global(name) => return Some(*name),
+                ConstKind::Global(name) => return Some(Object::Variable(*name)),
                 ConstKind::Expr(expr) => Value::constant(*expr.operands.first()?),
                 _ => return None,
             },
+            ValueKind::Arg(position) if facts.is_kernel => {
+                return Some(Object::Argument(position));
+            }
             _ => return None,
         };
     }

@@ -7,6 +7,7 @@ mod lanes;
 mod left_out;
 mod races;
 mod scattered;
+mod sizes;
 mod together;
 
 use std::sync::Arc;

@@ -8,16 +8,16 @@
 //! @tile = internal addrspace(3) global [16 x [16 x float]] undef    ; 16 x 16 threads are tried
 //! ```
 //!
+//! Dimensions on which no address of workgroup memory depends have one thread
+//! ([`axes`](super::axes)). Sizes that do not fit an array of several dimensions are left out.
+//!
 //! O(instructions + variables).
 
 use phalanx_ir::{Type, TypeKind};
 
-use phalanx_target::LaunchFacts;
+use phalanx_target::{Architecture, LaunchFacts};
 
-use super::{
-    super::witness::exact_size,
-    program::{Called, Functions, Register},
-};
+use super::{super::witness::exact_size, axes, program::Functions};
 
 /// The largest size that is tried.
 const MOST: u64 = 1024;
@@ -32,11 +32,11 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
     if let Some(size) = exact_size(&full) {
         return (vec![size], true);
     }
-    let axes = axes(functions);
+    let axes = axes::of_workgroup_memory(functions);
+    let all_extents: Vec<Vec<u32>> = tiles.iter().map(|&tile| extents(functions, tile)).collect();
     // Sizes that fit the arrays. Arrays smaller than a warp are more likely to be tables.
     let mut sizes: Vec<[u32; 3]> = Vec::new();
-    for &tile in tiles {
-        let extents = extents(functions, tile);
+    for extents in &all_extents {
         match (axes, &extents[..]) {
             ([_, false, false], &[length]) => sizes.push([length, 1, 1]),
             ([_, true, false], &[rows, columns]) => {
@@ -44,31 +44,54 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
                 let columns = columns & !1;
                 sizes.push([columns, rows, 1]);
             }
+            // Without a border, and with one of one element.
+            ([_, _, true], &[planes, rows, columns]) => {
+                sizes.push([columns, rows, planes]);
+                sizes.push([columns, rows, planes].map(|extent| extent.saturating_sub(1)));
+            }
             _ => {}
         }
     }
     let of_arrays = sizes.len();
+    // What `__launch_bounds__` allows at most is what the kernel is made for.
+    if let Some(most) = launch.max_threads().and_then(|most| u32::try_from(most).ok()) {
+        match axes {
+            [_, false, false] => sizes.push([most, 1, 1]),
+            [_, true, false] if most == 1024 => sizes.push([32, 32, 1]),
+            _ => {}
+        }
+    }
     sizes.extend_from_slice(match axes {
         [_, false, false] => &[[256, 1, 1], [128, 1, 1]],
         [_, true, false] => &[[16, 16, 1], [32, 8, 1]],
         _ => &[[8, 8, 4], [4, 4, 4]],
     });
+    // Clang bounds OpenCL kernels for AMD by 256 unless the program says otherwise.
+    let is_amd = functions.program.target.architecture() == Architecture::Amdgcn;
+    let is_stated = !(is_amd && launch.max_threads() == Some(256));
     let is_possible = |at: usize, size: &[u32; 3]| {
         let threads: u64 = size.iter().map(|&extent| u64::from(extent)).product();
         let least = if at < of_arrays { 32 } else { 128 };
+        let is_bounded = is_stated || at >= of_arrays;
         (least..=MOST).contains(&threads)
-            && launch.max_threads().is_none_or(|most| threads <= most)
+            && (!is_bounded || launch.max_threads().is_none_or(|most| threads <= most))
             && (0..3).all(|axis| {
-                size[axis] <= launch.max_extent(axis)
+                (!is_bounded || size[axis] <= launch.max_extent(axis))
                     && size[axis].is_multiple_of(launch.extent_divisor(axis).max(1))
             })
     };
     let mut kept: Vec<[u32; 3]> = Vec::new();
     for (at, size) in sizes.into_iter().enumerate() {
-        if is_possible(at, &size) && !kept.contains(&size) && kept.len() < SIZES {
+        if is_possible(at, &size) && !kept.contains(&size) {
             kept.push(size);
         }
     }
+    // With one index for several dimensions of an array, no size has to fit.
+    let fits = |size: &[u32; 3]| all_extents.iter().all(|extents| fits(*size, extents));
+    if (axes[1] || axes[2]) && kept.iter().any(fits) {
+        kept.retain(fits);
+    }
+    kept.truncate(SIZES);
     // A kernel for small workgroups is tried with the largest size that it allows.
     if let (true, Some(most)) = (kept.is_empty(), launch.max_threads()) {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
@@ -81,21 +104,24 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
     (kept, false)
 }
 
-/// The dimensions along which threads read their indices.
-fn axes(functions: &Functions<'_>) -> [bool; 3] {
-    let mut axes = [false; 3];
-    for function in &functions.all {
-        let code = function.unit.code;
-        let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-        for inst in insts.filter(|&inst| code.body.inst(inst).opcode.is_call()) {
-            if let Called::Register(Register::Thread(axis) | Register::Global(axis)) =
-                function.called(inst)
-            {
-                axes[axis] = true;
-            }
-        }
+/// Whether threads of a size have places of their own in an array with several dimensions, in this
+/// order of its dimensions or with the last two exchanged. A dimension without length is not known.
+fn fits(size: [u32; 3], extents: &[u32]) -> bool {
+    let of_axes = |axes: [usize; 3]| {
+        let order = axes.into_iter().map(|axis| size[axis]).skip(3 - extents.len());
+        order.zip(extents).all(|(threads, &extent)| threads <= extent || extent == 0)
+    };
+    !matches!(extents.len(), 2 | 3) || of_axes([2, 1, 0]) || of_axes([2, 0, 1])
+}
+
+/// A small workgroup, for what is said of memory of unknown length: see
+/// [`depends_on_size`](super::depends_on_size).
+pub(super) fn small(functions: &Functions<'_>) -> [u32; 3] {
+    match axes::of_workgroup_memory(functions) {
+        [_, false, false] => [16, 1, 1],
+        [_, true, false] => [4, 4, 1],
+        _ => [4, 2, 2],
     }
-    axes
 }
 
 /// The extents of an array of arrays.

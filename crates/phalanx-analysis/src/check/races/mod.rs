@@ -42,6 +42,7 @@
 //! ([`has_arrays`]) and no stores whose index may be lost ([`may_lose_index`]).
 
 mod assume;
+mod axes;
 mod conflicts;
 mod execute;
 mod launches;
@@ -56,7 +57,7 @@ mod thread;
 
 use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
 use phalanx_target::{AddressSpace, Architecture, LaunchFacts, Scope, SpaceKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use super::finding::{Clash, Object};
 use super::{Finding, Level, Rule, witness::threads};
@@ -74,7 +75,7 @@ pub use left_out::Why;
 pub use program::{Program, Unit, Variable};
 
 /// How many steps are taken for a kernel. Most steps execute an instruction.
-const FUEL: usize = 4_000_000;
+const FUEL: usize = 16_000_000;
 /// How many paths are tried for a size of workgroups.
 const PATHS: usize = 24;
 
@@ -118,7 +119,18 @@ pub fn findings(program: Program<'_>) -> Found {
             all.push(search.found);
         }
     }
-    let findings = in_order(&functions, in_all(all));
+    let mut all = in_all(all);
+    if !is_exact && all.values().any(|finding| depends_on_size(&functions, finding)) {
+        let small = launches::small(&functions);
+        let mut search = Search::new(&functions, small, false, FUEL / 4);
+        search.has_waves_of_one = true;
+        search.all_paths();
+        let found: FxHashSet<_> = search.found.into_keys().map(|(_, a, b)| (a, b)).collect();
+        all.retain(|&(_, a, b), finding| {
+            !depends_on_size(&functions, finding) || found.contains(&(a, b))
+        });
+    }
+    let findings = in_order(&functions, all);
     let mut left_out = left_out.places();
     // A single thread has no races. If the limit was reached, `gave_up` stands for all accesses
     // that follow.
@@ -141,6 +153,25 @@ fn in_all(mut all: Vec<ByPlace>) -> ByPlace {
         found.retain(|key, _| other.contains_key(key));
     }
     found
+}
+
+/// Whether a race in a workgroup of an assumed size may be one because the size is too large: the
+/// memory has no length that says for how many threads it is. If rows of it have 16 elements, one
+/// for each thread, larger workgroups race. So such races count only if they are there in a small
+/// workgroup as well, whatever its waves order.
+fn depends_on_size(functions: &Functions<'_>, finding: &Finding) -> bool {
+    let is_race = matches!(finding.rule, Rule::WorkgroupRace | Rule::WaveSynchronous);
+    let object = finding.clash.as_ref().map(|clash| clash.object);
+    let context = functions.program.kernel.code.context;
+    let has_length = |ty| !matches!(context.type_kind(ty), TypeKind::Array { len: 0, .. });
+    is_race
+        && match object {
+            Some(Object::Variable(name)) => {
+                functions.program.variables.get(&name).is_none_or(|of| !has_length(of.ty))
+            }
+            Some(Object::Argument(_)) => true,
+            Some(Object::Private(_)) | None => false,
+        }
 }
 
 /// Whether a function has plain stores, other than of constants or to stack slots.
@@ -210,6 +241,8 @@ struct Search<'a, 'f> {
     leaves_by_size: bool,
     /// Whether threads meet at a barrier somewhere.
     has_barrier: bool,
+    /// Whether nothing is ordered because threads are in one wave.
+    has_waves_of_one: bool,
     found: ByPlace,
     left_out: LeftOut,
 }
@@ -224,6 +257,7 @@ impl<'a, 'f> Search<'a, 'f> {
             gave_up: false,
             leaves_by_size: false,
             has_barrier: functions.all.iter().any(|function| function.has_barrier()),
+            has_waves_of_one: false,
             found: ByPlace::default(),
             left_out: LeftOut::default(),
         }
@@ -310,7 +344,8 @@ impl<'a, 'f> Search<'a, 'f> {
         let functions = self.functions;
         let stores_one = |access: &Access| stores_one(functions, access);
         let lockstep = functions.program.lockstep;
-        let waves = Waves { width: machine.width, lockstep, stores_one: &stores_one };
+        let width = if self.has_waves_of_one { 1 } else { machine.width };
+        let waves = Waves { width, lockstep, stores_one: &stores_one };
         let by_data = match self.has_barrier {
             true => scattered::pairs(machine, &accesses),
             false => Vec::new(),
