@@ -236,7 +236,9 @@ impl<'a> Check<'a> {
                     found: &|source, files| self.found(source, files),
                 };
                 let files = self.files_of(&source);
-                trials.add_fixes((&source, &files), &mut found, &judged);
+                if self.tries_fixes() {
+                    trials.add_fixes((&source, &files), &mut found, &judged);
+                }
                 self.add_unoptimized(&source, &mut found)?;
                 self.add_copies(&source, &mut found)?;
                 if let (Some(key), Some((cache, _))) = (key, self.reader.cache()) {
@@ -321,6 +323,7 @@ impl<'a> Check<'a> {
             (
                 (&args.function, &args.group, args.wave, args.part_of_program, args.no_generic),
                 (args.suggest_launch, args.performance, args.loads, &args.target),
+                self.tries_fixes(),
             )
         );
         let program = std::env::current_exe().and_then(std::fs::metadata);
@@ -332,6 +335,11 @@ impl<'a> Check<'a> {
             .with(own_functions)
             .with(format!("{program:?}").as_bytes())
             .finish()
+    }
+
+    /// Whether fixes are shown or made. Each is compiled and checked before it is shown.
+    fn tries_fixes(&self) -> bool {
+        self.args.fix || !matches!(self.args.format, CheckFormat::Line | CheckFormat::Github)
     }
 
     /// Reads a module.
@@ -487,11 +495,13 @@ impl<'a> Check<'a> {
         match self.args.format {
             CheckFormat::Text | CheckFormat::Line | CheckFormat::Github => {
                 let mut text = String::new();
+                let mut found: Vec<Diagnostic> = Vec::new();
                 for checked in all {
-                    self.write(&checked.source, &checked.found, &mut text)?;
+                    let merged = once_a_line(&checked.found);
+                    self.write(&checked.source, &merged, &mut text)?;
+                    found.extend(merged);
                 }
                 let mut last = String::new();
-                let found: Vec<Diagnostic> = all.iter().flat_map(|c| c.found.clone()).collect();
                 let mut judged: Option<Judged> = None;
                 for one in all.iter().filter_map(|checked| checked.judged.clone()) {
                     judged.get_or_insert_default().merge(one);
@@ -576,6 +586,50 @@ impl<'a> Check<'a> {
         }
         Ok(())
     }
+}
+
+/// Findings, each line of the source once: of kernels that are made from one template the first one
+/// stands for the others, which it names.
+fn once_a_line(found: &[Diagnostic]) -> Vec<Diagnostic> {
+    let place = |location: &Location| {
+        let source = location.source.as_ref()?;
+        Some((source.file.clone(), source.line, source.column))
+    };
+    let places = |of: &Diagnostic| -> Option<Vec<_>> {
+        let others = of.reasons.iter().filter(|reason| reason.kind == "other");
+        let others = others.map(|reason| &reason.location);
+        [&of.location].into_iter().chain(others).map(place).collect()
+    };
+    let mut firsts: Vec<(Diagnostic, Vec<&str>)> = Vec::new();
+    let mut by_places = BTreeMap::new();
+    for one in found {
+        let key = places(one).map(|places| (one.code, one.level, places));
+        let first = key.as_ref().and_then(|key| by_places.get(key)).copied();
+        match first.map(|at: usize| &mut firsts[at]) {
+            Some((first, others)) if first.symbol != one.symbol => {
+                if !others.contains(&&*one.function) {
+                    others.push(&one.function);
+                }
+            }
+            _ => {
+                if let Some(key) = key {
+                    by_places.entry(key).or_insert(firsts.len());
+                }
+                firsts.push((one.clone(), Vec::new()));
+            }
+        }
+    }
+    let told = |(mut first, others): (Diagnostic, Vec<&str>)| {
+        match others[..] {
+            [] => {}
+            [one] => first.help.push(format!("the same in `{one}`")),
+            [one, ref rest @ ..] => {
+                first.help.push(format!("the same in `{one}` and {} more", rest.len()));
+            }
+        }
+        first
+    };
+    firsts.into_iter().map(told).collect()
 }
 
 /// Makes names of files below a folder relative to it.

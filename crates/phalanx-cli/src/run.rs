@@ -63,6 +63,9 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let mut memory = program.memory(args.seed)?;
     let mut buffers = Vec::new();
     let parameters = Parameters::new(&program, session.target(module_id), name);
+    // That of a machine of a driver's own is no fact of the launch, which would say how threads are
+    // numbered.
+    let machine = session.target(module_id).wave_width("", "");
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
         block: workgroup.or(known.required).unwrap_or([1; 3]),
@@ -71,7 +74,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
             None => [0; 3],
         },
         cluster: extents(&args.cluster).context("in --cluster")?,
-        wave: args.wave.or(known.wave).unwrap_or(32),
+        wave: args.wave.or(known.wave).or(machine).unwrap_or(32),
         args: args
             .args
             .iter()
@@ -188,6 +191,9 @@ pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
     let parts: Vec<&str> = text.split('x').collect();
     if parts.len() > 3 {
         bail!("`{text}` has more than three dimensions");
+    }
+    if text.contains(',') {
+        bail!("`{text}` is no size: write `{}`", text.replace(',', "x").replace(' ', ""));
     }
     for (extent, part) in out.iter_mut().zip(parts) {
         *extent = part.parse().with_context(|| format!("`{part}` is no extent"))?;

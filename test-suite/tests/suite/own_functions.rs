@@ -120,6 +120,34 @@ fn a_machine_of_its_own() {
     );
 }
 
+/// A machine has waves of its own width: 8 threads are two waves of 4.
+#[test]
+fn waves_of_a_machine() {
+    let text = "target triple = \"toygpu\"
+declare void @toy_meet() convergent
+define cc 200 void @k() {
+  call void @toy_meet()
+  ret void
+}
+";
+    let rows = "! target toygpu wave=4
+! kernel 200
+@ -  memory=any convergent willreturn barrier(wave,aligned)
+    toy_meet
+";
+    let folder = tempfile::tempdir().expect("folder");
+    fs::write(folder.path().join("k.ll"), text).expect("file");
+    fs::write(folder.path().join("rows.txt"), rows).expect("file");
+    let run = |options: &str| {
+        let command = format!("run k.ll @k --group 8 --own-functions rows.txt {options}");
+        let arguments = command.split_whitespace();
+        let outcome = crate::phalanx().run_in(Some(folder.path()), arguments, &[], TIME_LIMIT);
+        String::from_utf8_lossy(&outcome.expect("it starts").stdout).into_owned()
+    };
+    assert_eq!(run(""), "16 instructions, 2 group operations, 0 barriers\n");
+    assert_eq!(run("--wave 8"), "16 instructions, 1 group operations, 0 barriers\n");
+}
+
 #[test]
 fn a_barrier_of_a_library() {
     check(
