@@ -21,6 +21,7 @@
 // What a toolkit's headers include, where the host has it.
 #if __has_include(<assert.h>) && __has_include(<math.h>) && __has_include(<stdlib.h>)
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -97,4 +97,47 @@ typedef cudaEvent_t hipEvent_t;
 #define hipStreamCreate cudaStreamCreate
 #define hipStreamDestroy cudaStreamDestroy
 #define hipStreamSynchronize cudaStreamSynchronize
+#define hipMallocManaged cudaMallocManaged
+#define hipHostMalloc cudaHostAlloc
+#define hipHostFree cudaFreeHost
+#define hipMallocAsync cudaMallocAsync
+#define hipFreeAsync cudaFreeAsync
+#define hipMemsetAsync cudaMemsetAsync
+#define hipMemcpyToSymbol cudaMemcpyToSymbol
+#define hipMemcpyFromSymbol cudaMemcpyFromSymbol
+#define hipGetSymbolAddress cudaGetSymbolAddress
+#define HIP_SYMBOL(symbol) symbol
+typedef cudaMemcpyKind hipMemcpyKind;
+#define hipMemcpyHostToHost cudaMemcpyHostToHost
+#define hipMemcpyDefault cudaMemcpyDefault
+#define hipPeekAtLastError cudaPeekAtLastError
+#define hipGetErrorName cudaGetErrorName
+#define hipSetDevice cudaSetDevice
+#define hipGetDevice cudaGetDevice
+#define hipGetDeviceCount cudaGetDeviceCount
+#define hipGetDeviceProperties cudaGetDeviceProperties
+#define hipDeviceGetAttribute cudaDeviceGetAttribute
+#define hipDeviceReset cudaDeviceReset
+#define hipFuncSetAttribute cudaFuncSetAttribute
+#define hipEventCreate cudaEventCreate
+#define hipEventDestroy cudaEventDestroy
+#define hipEventRecord cudaEventRecord
+#define hipEventSynchronize cudaEventSynchronize
+#define hipEventElapsedTime cudaEventElapsedTime
+#define hipOccupancyMaxPotentialBlockSize cudaOccupancyMaxPotentialBlockSize
+#define hipLaunchCooperativeKernel cudaLaunchCooperativeKernel
+struct hipDeviceProp_t : cudaDeviceProp {
+  char gcnArchName[256];
+  int managedMemory, cooperativeLaunch;
+  size_t maxSharedMemoryPerMultiProcessor;
+};
+enum { hipHostMallocDefault = 0, hipHostMallocPortable = 1, hipHostMallocMapped = 2, hipHostMallocNonCoherent = 4 };
+enum { hipStreamDefault = 0, hipStreamNonBlocking = 1, hipDeviceAttributeCooperativeLaunch = 95 };
+#define PHX_HIP(name) template <typename... T> hipError_t name(T...);
+PHX_HIP(hipEventCreateWithFlags) PHX_HIP(hipStreamCreateWithFlags) PHX_HIP(hipStreamWaitEvent) PHX_HIP(hipStreamQuery)
+PHX_HIP(hipHostRegister) PHX_HIP(hipHostUnregister) PHX_HIP(hipHostGetDevicePointer) PHX_HIP(hipMemcpy2D)
+PHX_HIP(hipModuleLoad) PHX_HIP(hipModuleGetFunction) PHX_HIP(hipModuleUnload) PHX_HIP(hipModuleLaunchKernel)
+PHX_HIP(hipMemGetInfo)
+#undef PHX_HIP
+template <typename F, typename... T> hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *, F, T...);
 #define hipLaunchKernelGGL(kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)

@@ -231,6 +231,12 @@ fn arguments(
     add(&format!("{level} -g -Xclang -debug-info-kind=constructor -Xclang -dwarf-version=5"));
     // Keeps unoptimized functions open to later passes.
     add("-w -Qn -Xclang -disable-O0-optnone -ferror-limit=20");
+    add(match unit.language {
+        // What each runtime defines.
+        Language::OpenCl => "-D__OPENCL_VERSION__=200",
+        // nvcc takes it as a warning.
+        Language::Cuda | Language::Hip => "-Wno-register",
+    });
     words.extend(chosen.arguments.iter().cloned());
     words.extend(unit.flags.kept.iter().cloned());
     let has_standard = |word: &String| word.starts_with("-std=") || word.starts_with("-cl-std=");

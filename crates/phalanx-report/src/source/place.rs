@@ -1,7 +1,7 @@
 //! Places in the program that was compiled, and in the text of the module.
 
 use phalanx_ir::{
-    Context, InstId, Module,
+    Context, InstId, Module, Opcode,
     function::FunctionRef,
     metadata::{Field, Metadata, MetadataId, MetadataValue, NodeKind, kind},
 };
@@ -157,8 +157,7 @@ impl Location {
         lines: Option<&Lines<'_>>,
         inst: InstId,
     ) -> Location {
-        let mut attachments = function.extras.attachments_of(inst);
-        let mut at = attachments.find(|a| a.kind == kind::DBG).map(|a| a.node);
+        let mut at = debug_location(function, metadata, context, inst);
         let mut places = Vec::new();
         let ir = lines.map(|lines| lines.inst(inst)).unwrap_or_default();
         while let Some(location) = at.filter(|_| places.len() < DEPTH) {
@@ -173,6 +172,38 @@ impl Location {
         }
         Location::new(ir, places)
     }
+}
+
+/// The debug location of an instruction. Clang leaves out those of accesses that it has made one of
+/// several: then that of the first instruction of the block that reads what is loaded, or of the
+/// address, or of what follows.
+fn debug_location(
+    function: FunctionRef<'_>,
+    metadata: &Metadata,
+    context: &Context,
+    inst: InstId,
+) -> Option<MetadataId> {
+    let body = function.body;
+    let of = |inst: InstId| {
+        let mut attachments = function.extras.attachments_of(inst);
+        attachments.find(|a| a.kind == kind::DBG).map(|a| a.node)
+    };
+    let has_line = |location: &MetadataId| {
+        let line = metadata.field(*location, Field::Line);
+        line.and_then(|line| line.as_int(context)).is_some_and(|line| line != 0)
+    };
+    let own = of(inst);
+    let is_access = |opcode| {
+        matches!(opcode, Opcode::Load | Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg)
+    };
+    if own.as_ref().is_some_and(has_line) || !is_access(body.inst(inst).opcode) {
+        return own;
+    }
+    let behind = || std::iter::successors(body.next(inst), |&at| body.next(at));
+    let reader = behind().find(|&at| body.operands(at).contains(&inst.into()));
+    let address = body.operands(inst).iter().rev().find_map(|value| value.as_inst());
+    let others = reader.into_iter().chain(address).chain(behind());
+    others.filter_map(of).find(has_line).or(own)
 }
 
 /// A debug location, and whether it is in a function that clang made for the body of an OpenCL

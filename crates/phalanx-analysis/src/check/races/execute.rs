@@ -179,7 +179,9 @@ impl<'a> Machine<'a, '_> {
         };
         let mut access = self.of_thread(thread, inst, (at, size), false);
         access.is_atomic = data.flags.contains(InstFlags::ATOMIC);
-        self.access(thread, inst, access);
+        if !function.parts.has_load(inst) {
+            self.access(thread, inst, access);
+        }
         if !function.is_in_slice(inst) {
             return;
         }
@@ -251,6 +253,10 @@ impl<'a> Machine<'a, '_> {
         let mut access = self.of_thread(thread, inst, (at, size), true);
         access.is_atomic = code.body.inst(inst).flags.contains(InstFlags::ATOMIC);
         access.value = value;
+        if self.functions.all[number].parts.has_store(inst) {
+            let one = Term::Register("parts of a vector", [at].into_iter().collect());
+            access.value = Some(Val::of(self.terms.intern(one)));
+        }
         self.access(thread, inst, access);
         self.write_private(thread, (at, size), value);
     }

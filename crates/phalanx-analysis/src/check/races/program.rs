@@ -28,6 +28,7 @@ use rustc_hash::FxHashMap;
 use super::{
     super::sites::{self, Calls, SiteKind, called, integer, sites_at},
     lost::{self, Stores},
+    parts::Parts,
 };
 use crate::code::{Code, TypeLayout, TypeSizes};
 
@@ -127,6 +128,8 @@ pub(super) struct Function<'a> {
     slice: Vec<bool>,
     /// Stores whose index may have lost the thread.
     pub(super) lost: Stores,
+    /// Stores to parts of vectors.
+    pub(super) parts: Parts,
     /// Whether it may wait for others in a loop that reads memory.
     pub(super) spins: bool,
     calls: FxHashMap<InstId, Called>,
@@ -181,7 +184,8 @@ impl<'a> Functions<'a> {
             let steps = all_steps(program, unit.code);
             let slice = slice(unit.code);
             let lost = lost::stores(unit, program.launch, program.target.architecture());
-            all.push(Function { unit, slice, lost, spins: spins(unit), calls, steps });
+            let parts = Parts::new(unit, program_varying(program));
+            all.push(Function { unit, slice, lost, parts, spins: spins(unit), calls, steps });
         }
         Functions { program, all }
     }

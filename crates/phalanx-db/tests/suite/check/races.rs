@@ -460,3 +460,18 @@ fn calls_are_followed() {
     "#]]
     .assert_eq(&found(&with(&body.replace("call void @meet()", ""))));
 }
+
+/// Clang writes parts of a vector by a load, insertions and a store of the whole.
+#[test]
+fn all_threads_write_parts_of_a_vector() {
+    let body = "%old = load <4 x i32>, ptr addrspace(3) @tile
+        %one = insertelement <4 x i32> %old, i32 %n, i64 0
+        %two = insertelement <4 x i32> %one, i32 7, i64 1
+        store <4 x i32> %two, ptr addrspace(3) @tile
+        ret void";
+    check(NVPTX, body, expect![""]);
+    check(NVPTX, &body.replace("i32 7", "i32 %t"), expect![[r#""#]]);
+    // What was there before is read.
+    let read = body.replace("ret void", "store <4 x i32> %old, ptr addrspace(1) %out\n ret void");
+    check(NVPTX, &read, expect![[r#""#]]);
+}
