@@ -7,16 +7,21 @@
 //!   analysis.control(store)                              // what decides whether they execute it
 //! ```
 
+use std::sync::Arc;
+
 use phalanx_core::analysis::{Analysis as Core, Change, Reader};
 use phalanx_core::block_graph::Block;
 use phalanx_core::divergence::repair::Outcome;
-use phalanx_core::{LaunchFacts, Scope, SourceSet, Value, varying};
+use phalanx_core::legality::Legality;
+use phalanx_core::{LaunchFacts, Node, Scope, SourceSet, Value, varying};
 use pliron::context::{Context, Ptr};
 use pliron::operation::Operation;
 use pliron::region::Region;
 use pliron::value::Value as IrValue;
 
 use crate::changes::Changes;
+use crate::dialect::{self, Dialect};
+use crate::interfaces::Convergence;
 use crate::map::{Map, has_ways, is_terminator};
 use crate::say::Said;
 use crate::slots;
@@ -34,13 +39,29 @@ impl Analysis {
     /// nothing, of a kernel.
     #[must_use]
     pub fn new(ctx: &Context, region: Ptr<Region>, given: impl Fn(usize) -> SourceSet) -> Self {
-        let entry = region.deref(ctx).get_entry_block();
-        let count = entry.map_or(0, |entry| entry.deref(ctx).get_num_arguments());
-        Self::with(ctx, region, (0..count).map(given).collect())
+        Self::of_dialect(ctx, region, Arc::new(()), given)
     }
 
-    fn with(ctx: &Context, region: Ptr<Region>, given: Vec<SourceSet>) -> Self {
-        let mut map = Map::new(ctx, region, given);
+    /// The same, of a region whose operations a dialect knows.
+    #[must_use]
+    pub fn of_dialect(
+        ctx: &Context,
+        region: Ptr<Region>,
+        dialect: Arc<dyn Dialect>,
+        given: impl Fn(usize) -> SourceSet,
+    ) -> Self {
+        let entry = region.deref(ctx).get_entry_block();
+        let count = entry.map_or(0, |entry| entry.deref(ctx).get_num_arguments());
+        Self::with(ctx, region, dialect, (0..count).map(given).collect())
+    }
+
+    fn with(
+        ctx: &Context,
+        region: Ptr<Region>,
+        dialect: Arc<dyn Dialect>,
+        given: Vec<SourceSet>,
+    ) -> Self {
+        let mut map = Map::new(ctx, region, dialect, given);
         for (at, edge, position) in (Said { ctx, map: &map }).made() {
             map.add_made(at, edge, position);
         }
@@ -93,6 +114,55 @@ impl Analysis {
         self.map.operations.get(&op).map(|&block| self.core.control(block))
     }
 
+    /// Which threads an operation concerns together.
+    #[must_use]
+    pub fn convergence(&self, ctx: &Context, op: Ptr<Operation>) -> Convergence {
+        dialect::convergence(ctx, self.map.dialect.as_ref(), op)
+    }
+
+    /// The barriers that not all threads of their scope may execute, each with what decides about
+    /// it, in the order of blocks. Callers have to make sure that all threads come to the region.
+    #[must_use]
+    pub fn divergent_barriers(
+        &self,
+        ctx: &Context,
+        facts: &LaunchFacts,
+    ) -> Vec<(Ptr<Operation>, SourceSet)> {
+        let mut found = Vec::new();
+        for block in (1..self.map.block_count()).map(Block::new) {
+            for op in self.map.operations_of(ctx, block) {
+                let Convergence::Barrier(scope) = self.convergence(ctx, op) else { continue };
+                let decides = self.core.control(block);
+                if decides.intersects(varying(scope, facts)) {
+                    found.push((op, decides));
+                }
+            }
+        }
+        found
+    }
+
+    /// Which motions of votes, shuffles and barriers keep together the threads that are together.
+    /// Places are the [nodes](Self::node) of operations. `is_unreachable` says of a terminator
+    /// without successors that no thread comes to it, or completes it.
+    #[must_use]
+    pub fn legality(
+        &self,
+        ctx: &Context,
+        scope: Scope,
+        facts: &LaunchFacts,
+        is_unreachable: impl Fn(Ptr<Operation>) -> bool,
+    ) -> Legality<'_> {
+        let is_unreachable = |block: Block| self.map.end(ctx, block).is_some_and(&is_unreachable);
+        self.core.legality(scope, facts, &is_unreachable)
+    }
+
+    /// The node of the block that an operation is in, as [`legality`](Self::legality) names it. An
+    /// operation with regions is the last one of its node.
+    #[must_use]
+    pub fn node(&self, op: Ptr<Operation>) -> Option<Node> {
+        Some(self.core.graph().node(self.block(op)?))
+    }
+
     /// The analysis by numbers, for questions that this adapter does not pass on.
     #[must_use]
     pub const fn core(&self) -> &Core {
@@ -117,10 +187,14 @@ impl Analysis {
         match self.list(ctx, changes) {
             Some(list) => self.core.after(&Said { ctx, map: &self.map }, &list),
             None => {
-                *self = Self::with(ctx, self.region, std::mem::take(&mut self.map.given));
+                *self = self.anew(ctx);
                 Outcome::Rebuilt
             }
         }
+    }
+
+    fn anew(&self, ctx: &Context) -> Self {
+        Self::with(ctx, self.region, self.map.dialect.clone(), self.map.given.clone())
     }
 
     /// What has changed, by numbers. None if it is too much.
@@ -175,7 +249,7 @@ impl Analysis {
     /// change was not reported. Ask it in debug builds after each pass.
     #[must_use]
     pub fn difference(&self, ctx: &Context) -> Option<Reader> {
-        let anew = Self::with(ctx, self.region, self.map.given.clone());
+        let anew = self.anew(ctx);
         let is_same = |value: &IrValue, number: Value| {
             self.map.value(*value).map(|known| self.core.sources(known))
                 == Some(anew.core.sources(number))

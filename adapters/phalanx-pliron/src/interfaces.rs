@@ -14,8 +14,8 @@
 //!                                                         made: %i of %low, then of %i and %by
 //! ```
 
-use phalanx_core::SourceSet;
 use phalanx_core::analysis::Rule;
+use phalanx_core::{Scope, SourceSet};
 use pliron::builtin::op_interfaces::{RegionBranchOpInterface, RegionBranchPoint};
 use pliron::builtin::ops::ConstantOp;
 use pliron::context::Context;
@@ -35,11 +35,33 @@ pub enum Meaning {
     Opaque,
 }
 
+/// Which threads an operation concerns together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convergence {
+    /// Each by itself: arithmetic, loads and stores.
+    Single,
+    /// Those of a scope that execute it together: a vote, a shuffle.
+    Together(Scope),
+    /// All of a scope, which wait for each other: a barrier.
+    Barrier(Scope),
+    /// Some, and it is not known which: an unknown call.
+    Unknown,
+}
+
 /// What an operation does among threads.
 #[op_interface]
 pub trait SimtOp {
-    /// What a result is made of, by its position.
-    fn meaning(&self, ctx: &Context, result: usize) -> Meaning;
+    /// What a result is made of, by its position. Not asked of an operation without results.
+    fn meaning(&self, ctx: &Context, result: usize) -> Meaning {
+        let _ = (ctx, result);
+        Meaning::Opaque
+    }
+
+    /// Which threads it concerns together.
+    fn convergence(&self, ctx: &Context) -> Convergence {
+        let _ = ctx;
+        Convergence::Single
+    }
 
     /// Nothing to verify.
     fn verify(_op: &dyn Op, _ctx: &Context) -> Result<()>

@@ -8,7 +8,8 @@
 //! is needed: edges are those of pliron's `BranchOpInterface` and `RegionBranchOpInterface`,
 //! private variables those of its `PromotableAllocationInterface`. An operation that says nothing
 //! gives each thread another value, and an operation with regions that says nothing sends each
-//! another way.
+//! another way. Of operations that another crate defines, the driver says the same by a
+//! [`Dialect`].
 //!
 //! ```
 //! use phalanx_pliron::{Meaning, Rule, SimtOp, SourceSet};
@@ -41,7 +42,8 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | [`interfaces`] | what dialects implement |
+//! | [`interfaces`] | what operations implement |
+//! | [`dialect`] | the same, said by the driver of operations of other crates |
 //! | `map` | which blocks and values there are: pliron's numbered for the analysis |
 //! | `say` | how a function is said to the analysis |
 //! | [`analysis`] | questions |
@@ -49,6 +51,7 @@
 
 pub mod analysis;
 pub mod changes;
+pub mod dialect;
 pub mod interfaces;
 mod map;
 mod say;
@@ -56,7 +59,10 @@ mod slots;
 
 pub use analysis::Analysis;
 pub use changes::Changes;
-pub use interfaces::{Decision, Meaning, SimtOp, SimtRegionOp};
+pub use dialect::Dialect;
+pub use interfaces::{Convergence, Decision, Meaning, SimtOp, SimtRegionOp};
 pub use phalanx_core::analysis::Rule;
 pub use phalanx_core::divergence::repair::Outcome;
-pub use phalanx_core::{LaunchFacts, Scope, SourceSet, varying};
+pub use phalanx_core::legality::machines::Machines;
+pub use phalanx_core::legality::{Legality, Refusal};
+pub use phalanx_core::{Extent, LaunchFacts, Node, Scope, SourceSet, varying};

@@ -15,6 +15,8 @@
 //!
 //! O(operations). Nested regions are taken from a list: there is no recursion.
 
+use std::sync::Arc;
+
 use phalanx_core::analysis::Slot;
 use phalanx_core::block_graph::Block;
 use phalanx_core::{SourceSet, Value};
@@ -28,6 +30,7 @@ use pliron::region::Region;
 use pliron::value::Value as IrValue;
 use rustc_hash::FxHashMap;
 
+use crate::dialect::Dialect;
 use crate::slots;
 
 /// The block before the region.
@@ -79,6 +82,8 @@ pub(crate) struct Map {
     pub(crate) given: Vec<SourceSet>,
     /// Private variables by their address.
     pub(crate) slots: FxHashMap<IrValue, Slot>,
+    /// What is known of operations besides their interfaces.
+    pub(crate) dialect: Arc<dyn Dialect>,
 }
 
 /// Whether threads may take different ways through an operation.
@@ -96,7 +101,12 @@ pub(crate) fn is_terminator(ctx: &Context, op: Ptr<Operation>) -> bool {
 
 impl Map {
     /// Numbers all blocks and values of a region.
-    pub(crate) fn new(ctx: &Context, region: Ptr<Region>, given: Vec<SourceSet>) -> Self {
+    pub(crate) fn new(
+        ctx: &Context,
+        region: Ptr<Region>,
+        dialect: Arc<dyn Dialect>,
+        given: Vec<SourceSet>,
+    ) -> Self {
         let mut map = Self {
             parts: Vec::new(),
             starts: FxHashMap::default(),
@@ -108,6 +118,7 @@ impl Map {
             places: (0..given.len()).map(Place::Given).collect(),
             given,
             slots: FxHashMap::default(),
+            dialect,
         };
         let mut order = Vec::new();
         let mut regions = vec![region];

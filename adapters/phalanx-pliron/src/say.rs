@@ -9,7 +9,7 @@ use phalanx_core::divergence::Definition;
 use phalanx_core::{SourceSet, Value};
 use pliron::basic_block::BasicBlock;
 use pliron::builtin::op_interfaces::{
-    BranchOpInterface, RegionBranchOpInterface, RegionBranchPoint, RegionEdge, RegionSuccessor,
+    BranchOpInterface, RegionBranchPoint, RegionEdge, RegionSuccessor,
 };
 use pliron::context::{Context, Ptr};
 use pliron::linked_list::ContainsLinkedList as _;
@@ -18,7 +18,8 @@ use pliron::operation::Operation;
 use pliron::opts::mem2reg::PromotableOpKind;
 use pliron::value::Value as IrValue;
 
-use crate::interfaces::{Decision, Meaning, SimtOp, SimtRegionOp};
+use crate::dialect;
+use crate::interfaces::{Decision, Meaning};
 use crate::map::{Map, Place, before, has_ways};
 use crate::slots;
 
@@ -108,12 +109,8 @@ impl Said<'_> {
 
     /// Where an operation with regions, or the end of one of them, leads to.
     fn region_end(&self, op: Ptr<Operation>, from: RegionBranchPoint) -> End {
-        let (ctx, it) = (self.ctx, Operation::get_op_dyn(op, self.ctx));
-        let simt = op_cast::<dyn SimtRegionOp>(it.as_ref());
-        let edges = match op_cast::<dyn RegionBranchOpInterface>(it.as_ref()) {
-            Some(branch) => branch.edges_from(ctx, from),
-            None => self.any_edges(op, from),
-        };
+        let (ctx, by) = (self.ctx, self.map.dialect.as_ref());
+        let edges = dialect::edges(ctx, by, op, from).unwrap_or_else(|| self.any_edges(op, from));
         let way = |edge: &RegionEdge| {
             let (to, receivers): (Block, Vec<IrValue>) = match edge.to {
                 RegionSuccessor::Region(region) => {
@@ -128,15 +125,14 @@ impl Said<'_> {
             let bring =
                 |receiver: &IrValue| match edge.flows.iter().find(|(_, into)| into == receiver) {
                     Some((operand, _)) => Bring::Value(operand.get_def(ctx)),
-                    None => Bring::Made(simt.and_then(|simt| simt.made(ctx, from, *receiver))),
+                    None => Bring::Made(dialect::made(ctx, by, op, from, *receiver)),
                 };
             Some(Way { to, brings: receivers.iter().map(bring).collect() })
         };
         let ways: Vec<Way> = edges.iter().filter_map(way).collect();
-        let decision = match simt {
-            Some(simt) if ways.len() > 1 => simt.decision(ctx, from),
-            _ if ways.len() > 1 => Decision::unknown(),
-            _ => Decision::by(Vec::new()),
+        let decision = match ways.len() > 1 {
+            true => dialect::decision(ctx, by, op, from),
+            false => Decision::by(Vec::new()),
         };
         End { decision, ways }
     }
@@ -172,9 +168,8 @@ impl Said<'_> {
         if slots::uses(self.ctx, self.map, op).iter().any(loads) {
             return to.value(value, at, Definition::PURE, None, &[]);
         }
-        let it = Operation::get_op_dyn(op, self.ctx);
-        let meaning = op_cast::<dyn SimtOp>(it.as_ref()).map(|op| op.meaning(self.ctx, result));
-        match (meaning.unwrap_or(Meaning::Opaque), self.operands(op)) {
+        let meaning = dialect::meaning(self.ctx, self.map.dialect.as_ref(), op, result);
+        match (meaning, self.operands(op)) {
             (Meaning::Rule(rule), Some(reads)) => to.operation(value, at, rule, &reads),
             (Meaning::Source(seed), Some(reads)) => {
                 to.value(value, at, Definition { seed, ..Definition::PURE }, None, &reads);
@@ -296,6 +291,13 @@ impl Source for Said<'_> {
             return;
         }
         for op in self.map.operations_of(self.ctx, block) {
+            if !self.map.slots.is_empty() && self.map.dialect.begins_anew(self.ctx, op) {
+                for address in op.deref(self.ctx).results() {
+                    if let Some(&slot) = self.map.slots.get(&address) {
+                        to.slot(block, slot, SlotEvent::Store(Brought::Constant(0)));
+                    }
+                }
+            }
             for (slot, kind) in slots::uses(self.ctx, self.map, op) {
                 match kind {
                     PromotableOpKind::Load => {

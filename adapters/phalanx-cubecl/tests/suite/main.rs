@@ -1,0 +1,8 @@
+//! The bridge, held against execution, against what cubecl's own analysis says, and against
+//! cubecl's `mem2reg`.
+
+mod kernels;
+mod programs;
+mod random;
+mod run;
+mod text;
