@@ -15,6 +15,7 @@ use phalanx_core::divergence::repair::Outcome;
 use phalanx_core::legality::Legality;
 use phalanx_core::{LaunchFacts, Node, Scope, SourceSet, Value, varying};
 use pliron::context::{Context, Ptr};
+use pliron::linked_list::ContainsLinkedList as _;
 use pliron::operation::Operation;
 use pliron::region::Region;
 use pliron::value::Value as IrValue;
@@ -202,46 +203,90 @@ impl Analysis {
         if changes.is_of_structure {
             return None;
         }
-        let touched = changes.touched();
-        let ends_block = |op| has_ways(ctx, op) || is_terminator(ctx, op);
-        // Numbers first: one that is new may read another.
-        for &op in touched.iter().filter(|&&op| !ends_block(op)) {
-            self.map.place(ctx, op)?;
-        }
-        let mut list = Vec::new();
-        for op in touched {
-            let is_settled = |value: IrValue| {
-                self.map.value(value).is_some() && !self.map.slots.contains_key(&value)
-            };
-            let mut operands = op.deref(ctx).operands().collect::<Vec<_>>().into_iter();
-            if slots::is_about_memory(ctx, op) || !operands.all(is_settled) {
-                return None;
+        let (mut list, mut gone) = (Vec::new(), Vec::new());
+        for &block in changes.erased_blocks() {
+            if self.map.starts.contains_key(&block) {
+                list.push(Change::Block(self.map.remove_block(block)?));
             }
-            match ends_block(op) {
-                true => self.list_ends(ctx, op, &mut list)?,
+        }
+        let (blocks, touched) = (changes.blocks(), changes.touched());
+        if !list.is_empty() || changes.erased().next().is_some() {
+            gone.extend(self.map.remove(changes.erased(), &touched));
+        }
+        // Numbers first: one that is new may read another.
+        for &block in &blocks {
+            list.push(Change::Block(self.map.number_block(ctx, block, &mut gone)?));
+        }
+        for &op in &touched {
+            if !has_ways(ctx, op) {
+                self.map.place(ctx, op)?;
+            }
+        }
+        let entry = self.region.deref(ctx).get_entry_block()?;
+        if self.map.starts.get(&entry) != Some(&Block::new(1)) {
+            return None;
+        }
+        for block in blocks {
+            for op in block.deref(ctx).iter(ctx) {
+                self.settled(ctx, op)?;
+            }
+        }
+        for &op in &touched {
+            self.settled(ctx, op)?;
+            match has_ways(ctx, op) || is_terminator(ctx, op) {
+                true => self.list_ends(ctx, op, &mut list, &mut gone)?,
                 false => list.extend(self.map.numbers(ctx, op).into_iter().map(Change::Value)),
             }
         }
-        for op in changes.erased() {
-            list.extend(self.map.remove(op).into_iter().map(Change::Gone));
-        }
+        list.extend(gone.into_iter().map(Change::Gone));
         Some(list)
     }
 
-    /// The ends that an operation decides on: its own, and those of its regions.
-    fn list_ends(&self, ctx: &Context, op: Ptr<Operation>, list: &mut Vec<Change>) -> Option<()> {
-        let said = Said { ctx, map: &self.map };
-        let own = self.block(op)?;
-        let is_of = |block: &Block| {
-            let end = self.map.end(ctx, *block);
-            *block == own || end.is_some_and(|end| end.deref(ctx).get_parent_op(ctx) == Some(op))
+    /// None if an operation reads something that is not numbered, or is about a variable.
+    fn settled(&self, ctx: &Context, op: Ptr<Operation>) -> Option<()> {
+        let is_settled = |value: IrValue| {
+            self.map.value(value).is_some() && !self.map.slots.contains_key(&value)
         };
-        for block in (1..self.map.block_count()).map(Block::new).filter(is_of) {
-            for (at, edge, position) in said.made_by(block) {
-                list.push(Change::Value(self.map.made(at, edge, position)?));
-            }
-            list.push(Change::End(block));
+        let is_about_memory = slots::is_about_memory(ctx, op);
+        (!is_about_memory && op.deref(ctx).operands().all(is_settled)).then_some(())
+    }
+
+    /// The ends that an operation decides on: its own, and those of its regions.
+    fn list_ends(
+        &mut self,
+        ctx: &Context,
+        op: Ptr<Operation>,
+        list: &mut Vec<Change>,
+        gone: &mut Vec<Value>,
+    ) -> Option<()> {
+        let own = self.block(op)?;
+        self.list_end(ctx, own, list, gone)?;
+        if !has_ways(ctx, op) {
+            return Some(());
         }
+        for block in (1..self.map.block_count()).map(Block::new) {
+            let end = self.map.end(ctx, block);
+            if end.is_some_and(|end| end.deref(ctx).get_parent_op(ctx) == Some(op)) {
+                self.list_end(ctx, block, list, gone)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The end of a block, and what it makes.
+    fn list_end(
+        &mut self,
+        ctx: &Context,
+        block: Block,
+        list: &mut Vec<Change>,
+        gone: &mut Vec<Value>,
+    ) -> Option<()> {
+        let made = (Said { ctx, map: &self.map }).made_by(block);
+        gone.extend(self.map.make_anew(block, &made));
+        for (at, edge, position) in made {
+            list.push(Change::Value(self.map.made(at, edge, position)?));
+        }
+        list.push(Change::End(block));
         Some(())
     }
 

@@ -27,13 +27,23 @@ use crate::slots::is_about_memory;
 pub struct Changes {
     touched: Vec<Ptr<Operation>>,
     gone: Vec<Ptr<Operation>>,
+    /// Blocks that are new, or have other arguments.
+    blocks: Vec<Ptr<BasicBlock>>,
+    gone_blocks: Vec<Ptr<BasicBlock>>,
+    /// Operations with regions, or about variables: what follows from them is not known here.
     pub(crate) is_of_structure: bool,
 }
 
 impl Changes {
-    /// An operation has other operands.
+    /// An operation has other operands or successors.
     pub fn touch(&mut self, op: Ptr<Operation>) {
         self.touched.push(op);
+    }
+
+    /// A block has other arguments. Say of the ends of its predecessors that they are
+    /// [touched](Self::touch).
+    pub fn touch_block(&mut self, block: Ptr<BasicBlock>) {
+        self.blocks.push(block);
     }
 
     /// Forgets all changes: the analysis knows them.
@@ -51,25 +61,36 @@ impl Changes {
         self.gone.iter().copied()
     }
 
+    /// The blocks that are new or other ones, each once, and not those that are gone.
+    pub(crate) fn blocks(&self) -> Vec<Ptr<BasicBlock>> {
+        let mut seen: FxHashSet<Ptr<BasicBlock>> = self.gone_blocks.iter().copied().collect();
+        self.blocks.iter().copied().filter(|block| seen.insert(*block)).collect()
+    }
+
+    pub(crate) fn erased_blocks(&self) -> &[Ptr<BasicBlock>] {
+        &self.gone_blocks
+    }
+
     fn is_structure(ctx: &Context, op: Ptr<Operation>) -> bool {
-        has_ways(ctx, op) || op.deref(ctx).get_num_successors() > 0 || is_about_memory(ctx, op)
+        has_ways(ctx, op) || is_about_memory(ctx, op)
     }
 
     fn takes_away(&mut self, ctx: &Context, op: Ptr<Operation>) {
-        self.is_of_structure |= Self::is_structure(ctx, op) || crate::map::is_terminator(ctx, op);
+        self.is_of_structure |= Self::is_structure(ctx, op);
         self.gone.push(op);
     }
 }
 
 impl InsertionListener for Changes {
     fn notify_operation_inserted(&mut self, ctx: &Context, op: Ptr<Operation>) {
-        self.is_of_structure |= Self::is_structure(ctx, op) || crate::map::is_terminator(ctx, op);
+        self.is_of_structure |= Self::is_structure(ctx, op);
         self.gone.retain(|gone| *gone != op);
         self.touched.push(op);
     }
 
-    fn notify_block_inserted(&mut self, _: &Context, _: Ptr<BasicBlock>) {
-        self.is_of_structure = true;
+    fn notify_block_inserted(&mut self, _: &Context, block: Ptr<BasicBlock>) {
+        self.gone_blocks.retain(|gone| *gone != block);
+        self.blocks.push(block);
     }
 }
 
@@ -84,8 +105,8 @@ impl RewriteListener for Changes {
 
     fn notify_value_type_change(&mut self, _: &Context, _: Value, _: TypeHandle, _: TypeHandle) {}
 
-    fn notify_block_erasure(&mut self, _: &Context, _: Ptr<BasicBlock>) {
-        self.is_of_structure = true;
+    fn notify_block_erasure(&mut self, _: &Context, block: Ptr<BasicBlock>) {
+        self.gone_blocks.push(block);
     }
 
     fn notify_region_erasure(&mut self, _: &Context, _: Ptr<Region>) {
@@ -96,7 +117,7 @@ impl RewriteListener for Changes {
         self.takes_away(ctx, op);
     }
 
-    fn notify_block_unlinking(&mut self, _: &Context, _: Ptr<BasicBlock>) {
-        self.is_of_structure = true;
+    fn notify_block_unlinking(&mut self, _: &Context, block: Ptr<BasicBlock>) {
+        self.gone_blocks.push(block);
     }
 }

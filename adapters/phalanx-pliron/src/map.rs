@@ -28,7 +28,7 @@ use pliron::op::op_impls;
 use pliron::operation::Operation;
 use pliron::region::Region;
 use pliron::value::Value as IrValue;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::dialect::Dialect;
 use crate::slots;
@@ -69,8 +69,8 @@ pub(crate) struct Part {
 /// All blocks and values of a region.
 #[derive(Debug)]
 pub(crate) struct Map {
-    /// By block, without the first one.
-    pub(crate) parts: Vec<Part>,
+    /// By block, without the first one. None of a block that is no more.
+    pub(crate) parts: Vec<Option<Part>>,
     pub(crate) starts: FxHashMap<Ptr<BasicBlock>, Block>,
     pub(crate) behind: FxHashMap<Ptr<Operation>, Block>,
     pub(crate) operations: FxHashMap<Ptr<Operation>, Block>,
@@ -165,7 +165,7 @@ impl Map {
     }
 
     fn add_part(&mut self, part: Part) -> Block {
-        self.parts.push(part);
+        self.parts.push(Some(part));
         Block::new(self.parts.len())
     }
 
@@ -200,7 +200,7 @@ impl Map {
 
     /// The part of the region that a block stands for, if it does for one.
     pub(crate) fn part(&self, block: Block) -> Option<Part> {
-        self.parts.get(block.index().checked_sub(1)?).copied()
+        self.parts.get(block.index().checked_sub(1)?).copied()?
     }
 
     /// The number of a value of the region.
@@ -289,20 +289,110 @@ impl Map {
         Some(at)
     }
 
-    /// Forgets an operation that is no more. Its numbers.
-    pub(crate) fn remove(&mut self, op: Ptr<Operation>) -> Vec<Value> {
-        self.operations.remove(&op);
-        self.effects.remove(&op);
-        let is_its = |place: &Place| match *place {
-            Place::Result(of, _) | Place::Effect(of) => of == op,
+    /// Numbers a block that is new, or has other arguments. Numbers of arguments that it has no
+    /// more go to `gone`. None if an operation of a new block ends a part of it.
+    pub(crate) fn number_block(
+        &mut self,
+        ctx: &Context,
+        block: Ptr<BasicBlock>,
+        gone: &mut Vec<Value>,
+    ) -> Option<Block> {
+        let known = self.starts.get(&block).copied();
+        let at = known.unwrap_or_else(|| self.add_part(Part { of: block, behind: None }));
+        self.starts.insert(block, at);
+        let arguments: Vec<IrValue> = block.deref(ctx).arguments().collect();
+        let is_gone = |of: &Self, value: usize| match of.places[value] {
+            Place::Argument(of, _) => known == Some(of),
             _ => false,
         };
-        let of = self.places.iter().enumerate().filter(|(_, place)| is_its(place));
-        let numbers: Vec<Value> = of.map(|(number, _)| Value::new(number)).collect();
-        for number in &numbers {
-            self.places[number.index()] = Place::Gone;
+        let before: Vec<usize> = match known {
+            Some(_) => (0..self.places.len()).filter(|&value| is_gone(self, value)).collect(),
+            None => Vec::new(),
+        };
+        before.iter().for_each(|&value| self.places[value] = Place::Gone);
+        for (position, argument) in arguments.into_iter().enumerate() {
+            match self.value(argument) {
+                Some(value) => self.places[value.index()] = Place::Argument(at, position),
+                None => {
+                    let value = self.fresh(Place::Argument(at, position));
+                    self.values.insert(argument, value);
+                }
+            }
+        }
+        let is_left = |value: &usize| self.places[*value] == Place::Gone;
+        let left: FxHashSet<Value> = before.into_iter().filter(is_left).map(Value::new).collect();
+        if !left.is_empty() {
+            self.values.retain(|_, number| !left.contains(number));
+            gone.extend(left);
+        }
+        if known.is_none() {
+            let operations: Vec<Ptr<Operation>> = block.deref(ctx).iter(ctx).collect();
+            for op in operations {
+                if has_ways(ctx, op) || slots::is_about_memory(ctx, op) {
+                    return None;
+                }
+                self.place(ctx, op)?;
+            }
+        }
+        Some(at)
+    }
+
+    /// Forgets a block that is no more. Its number; none if operations with regions parted it.
+    pub(crate) fn remove_block(&mut self, block: Ptr<BasicBlock>) -> Option<Block> {
+        let at = self.starts.remove(&block)?;
+        let is_whole = |part: &Option<Part>| part.is_none_or(|part| part.of != block);
+        self.parts[at.index() - 1] = None;
+        self.parts.iter().all(is_whole).then_some(at)
+    }
+
+    /// Forgets operations, and all that was in blocks that are no more, but for what is `moved`.
+    /// Their numbers.
+    pub(crate) fn remove(
+        &mut self,
+        operations: impl Iterator<Item = Ptr<Operation>>,
+        moved: &[Ptr<Operation>],
+    ) -> Vec<Value> {
+        let moved: FxHashSet<Ptr<Operation>> = moved.iter().copied().collect();
+        let mut gone: FxHashSet<Ptr<Operation>> = operations.collect();
+        let parts = &self.parts;
+        let is_gone = |at: Block| at != before() && parts[at.index() - 1].is_none();
+        self.operations.retain(|op, at| {
+            if is_gone(*at) && !moved.contains(op) {
+                gone.insert(*op);
+            }
+            !gone.contains(op)
+        });
+        self.effects.retain(|op, _| !gone.contains(op));
+        self.made.retain(|(at, ..), _| !is_gone(*at));
+        let mut numbers = FxHashSet::default();
+        for (number, place) in self.places.iter_mut().enumerate() {
+            let is_its = match *place {
+                Place::Result(of, _) | Place::Effect(of) => gone.contains(&of),
+                Place::Argument(at, _) | Place::Made(at, ..) => is_gone(at),
+                Place::Given(_) | Place::Outside | Place::Gone => false,
+            };
+            if is_its {
+                *place = Place::Gone;
+                numbers.insert(Value::new(number));
+            }
         }
         self.values.retain(|_, number| !numbers.contains(number));
+        let mut numbers: Vec<Value> = numbers.into_iter().collect();
+        numbers.sort_unstable();
         numbers
+    }
+
+    /// Numbers what the end of a block makes for these edges and positions. The numbers that it
+    /// made before and makes no more.
+    pub(crate) fn make_anew(&mut self, at: Block, made: &[(Block, usize, usize)]) -> Vec<Value> {
+        let kept: FxHashSet<_> = made.iter().copied().collect();
+        let is_left = |key: &(Block, usize, usize)| key.0 == at && !kept.contains(key);
+        let mut left: Vec<Value> =
+            self.made.iter().filter(|(key, _)| is_left(key)).map(|(_, value)| *value).collect();
+        left.sort_unstable();
+        left.iter().for_each(|value| self.places[value.index()] = Place::Gone);
+        self.made.retain(|key, _| !is_left(key));
+        made.iter().for_each(|&(at, edge, position)| self.add_made(at, edge, position));
+        left
     }
 }

@@ -206,13 +206,14 @@ impl Source for Said<'_> {
     }
 
     fn say_block(&self, block: Block, to: &mut Sink<'_>) {
-        let Some(part) = self.map.part(block) else {
+        if block == before() {
             let is_before = |place: &Place| matches!(place, Place::Given(_) | Place::Outside);
             let places = self.map.places.iter().enumerate().filter(|(_, place)| is_before(place));
             places.for_each(|(number, _)| self.say_value(Value::new(number), to));
             self.say_slots(block, to);
             return self.say_end(block, to);
-        };
+        }
+        let Some(part) = self.map.part(block) else { return };
         let arguments: Vec<IrValue> = match part.behind {
             Some(op) => op.deref(self.ctx).results().collect(),
             None => part.of.deref(self.ctx).arguments().collect(),

@@ -111,14 +111,37 @@ impl Branch {
         condition: Option<Value>,
         ways: Vec<(Ptr<BasicBlock>, Vec<Value>)>,
     ) -> Ptr<Operation> {
+        let op = Self::new(ctx, condition, ways);
+        op.insert_at_back(at, ctx);
+        op
+    }
+
+    /// Such an operation, in no block.
+    pub(crate) fn new(
+        ctx: &mut Context,
+        condition: Option<Value>,
+        ways: Vec<(Ptr<BasicBlock>, Vec<Value>)>,
+    ) -> Ptr<Operation> {
         let (targets, brings): (Vec<_>, Vec<_>) = ways.into_iter().unzip();
         let segments = [condition.into_iter().collect()].into_iter().chain(brings).collect();
         let (operands, sizes) = Self::compute_segment_sizes(segments);
         let info = Self::get_concrete_op_info();
         let op = Operation::new(ctx, info, vec![], operands, targets, 0);
         Self { op }.set_operand_segment_sizes(ctx, sizes);
-        op.insert_at_back(at, ctx);
         op
+    }
+
+    /// The condition and the ways of one.
+    #[allow(clippy::type_complexity)]
+    pub(crate) fn parts(
+        ctx: &Context,
+        op: Ptr<Operation>,
+    ) -> Option<(Option<Value>, Vec<(Ptr<BasicBlock>, Vec<Value>)>)> {
+        let branch = Operation::get_op::<Self>(op, ctx)?;
+        let condition = branch.get_segment(ctx, 0).first().copied();
+        let targets: Vec<Ptr<BasicBlock>> = op.deref(ctx).successors().collect();
+        let brings = |(at, to)| (to, branch.successor_operands(ctx, at));
+        Some((condition, targets.into_iter().enumerate().map(brings).collect()))
     }
 }
 
