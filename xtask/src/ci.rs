@@ -34,6 +34,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     step(&root, "test", &["test", "--workspace"], &[])?;
     if options.long {
         step(&root.join("adapters/phalanx-pliron"), "pliron", &["test"], &[])?;
+        step(&root.join("adapters/phalanx-cubecl"), "cubecl", &["test"], &[])?;
     }
     let itself = env::current_exe()?;
     program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;

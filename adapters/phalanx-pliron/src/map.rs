@@ -124,9 +124,12 @@ impl Map {
         let mut regions = vec![region];
         while let Some(region) = regions.pop() {
             let blocks: Vec<Ptr<BasicBlock>> = region.deref(ctx).iter(ctx).collect();
+            let others = regions.len();
             for block in blocks {
                 map.add_block(ctx, block, &mut order, &mut regions);
             }
+            // The last one is numbered first.
+            regions[others..].reverse();
         }
         for op in &order {
             for operand in op.deref(ctx).operands() {

@@ -1,6 +1,8 @@
 //! A small dialect: one operation of each kind that the adapter knows.
 
-use phalanx_pliron::{Decision, Meaning, Rule, SimtOp, SimtRegionOp, SourceSet};
+use phalanx_pliron::{
+    Convergence, Decision, Meaning, Rule, Scope, SimtOp, SimtRegionOp, SourceSet,
+};
 use pliron::basic_block::BasicBlock;
 use pliron::builtin::op_interfaces::{
     BranchOpInterface, IsTerminatorInterface, OneRegionInterface as _, OperandSegmentInterface,
@@ -24,9 +26,9 @@ use pliron::result::Result;
 use pliron::r#type::TypeHandle;
 use pliron::value::Value;
 
-/// Operations with one result, and what it is made of.
+/// Operations with one result, what it is made of, and which threads they concern together.
 macro_rules! operations {
-    ($($name:ident $text:literal $meaning:expr;)*) => {$(
+    ($($name:ident $text:literal $meaning:expr, $together:expr;)*) => {$(
         #[pliron_op(name = $text, format, verifier = "succ")]
         pub(crate) struct $name;
 
@@ -35,20 +37,45 @@ macro_rules! operations {
             fn meaning(&self, _: &Context, _: usize) -> Meaning {
                 $meaning
             }
+
+            fn convergence(&self, _: &Context) -> Convergence {
+                $together
+            }
         }
     )*};
 }
 
+const TOGETHER: Convergence = Convergence::Together(Scope::Wave);
+
 operations! {
-    Constant "toy.constant" Meaning::Rule(Rule::Pure);
-    Pure "toy.pure" Meaning::Rule(Rule::Pure);
-    ThreadId "toy.thread_id" Meaning::Source(SourceSet::X);
-    Lane "toy.lane" Meaning::Source(SourceSet::LANE);
-    Shared "toy.shared" Meaning::Rule(Rule::Load);
-    Sum "toy.sum" Meaning::Rule(Rule::Collective);
-    First "toy.first" Meaning::Rule(Rule::Agree);
-    OfQuad "toy.of_quad" Meaning::Rule(Rule::Quad);
-    Shuffle "toy.shuffle" Meaning::Rule(Rule::Shuffle { lane: Some(1) });
+    Constant "toy.constant" Meaning::Rule(Rule::Pure), Convergence::Single;
+    Pure "toy.pure" Meaning::Rule(Rule::Pure), Convergence::Single;
+    ThreadId "toy.thread_id" Meaning::Source(SourceSet::X), Convergence::Single;
+    Lane "toy.lane" Meaning::Source(SourceSet::LANE), Convergence::Single;
+    Shared "toy.shared" Meaning::Rule(Rule::Load), Convergence::Single;
+    Sum "toy.sum" Meaning::Rule(Rule::Collective), TOGETHER;
+    First "toy.first" Meaning::Rule(Rule::Agree), TOGETHER;
+    OfQuad "toy.of_quad" Meaning::Rule(Rule::Quad), TOGETHER;
+    Shuffle "toy.shuffle" Meaning::Rule(Rule::Shuffle { lane: Some(1) }), TOGETHER;
+}
+
+/// Threads of a workgroup wait for each other.
+#[pliron_op(name = "toy.barrier", format, verifier = "succ")]
+pub(crate) struct Barrier;
+
+impl Barrier {
+    pub(crate) fn add(ctx: &mut Context, at: Ptr<BasicBlock>) -> Ptr<Operation> {
+        let op = Operation::new(ctx, Self::get_concrete_op_info(), vec![], vec![], vec![], 0);
+        op.insert_at_back(at, ctx);
+        op
+    }
+}
+
+#[op_interface_impl]
+impl SimtOp for Barrier {
+    fn convergence(&self, _: &Context) -> Convergence {
+        Convergence::Barrier(Scope::Workgroup)
+    }
 }
 
 /// An operation that says nothing.

@@ -5,3 +5,4 @@ mod dialect;
 mod edits;
 mod programs;
 mod structured;
+mod together;
