@@ -1,6 +1,7 @@
 //! The bridge, held against execution, against what cubecl's own analysis says, and against
 //! cubecl's `mem2reg`.
 
+mod graphs;
 mod kernels;
 mod programs;
 mod random;

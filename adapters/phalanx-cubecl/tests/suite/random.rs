@@ -24,7 +24,7 @@ use crate::text::{Named, context, names, parse, theirs};
 const SCOPES: [Scope; 3] = [Scope::Wave, Scope::Workgroup, Scope::Grid];
 
 /// How many random kernels there are: `PHALANX_CAMPAIGN` may say more.
-fn count() -> u64 {
+pub(crate) fn count() -> u64 {
     let given = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|count| count.parse().ok());
     given.unwrap_or(200)
 }
@@ -58,14 +58,14 @@ fn answers(ctx: &Context, function: FuncOp, analysis: &Analysis) -> Vec<(Subject
 }
 
 #[derive(Debug, Default)]
-struct Tally {
-    claims: usize,
-    wrong: usize,
+pub(crate) struct Tally {
+    pub(crate) claims: usize,
+    pub(crate) wrong: usize,
     kernels: usize,
 }
 
 impl Tally {
-    fn add(&mut self, claims: impl Iterator<Item = bool>) {
+    pub(crate) fn add(&mut self, claims: impl Iterator<Item = bool>) {
         let mut here = 0;
         for is_wrong in claims {
             self.claims += 1;
