@@ -23,7 +23,7 @@ use pliron::pass::AnalysisManager;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
-use crate::random::{Tally, count};
+use crate::random::{campaign, count};
 use crate::text::{Named, context, names, parse, theirs};
 
 const BINARY: &str = "[] [] : <(cube.index, cube.index) -> (cube.index)>";
@@ -192,8 +192,7 @@ fn sources(ctx: &Context, function: FuncOp) -> BTreeMap<String, SourceSet> {
 #[test]
 fn no_claim_about_a_graph_is_refuted_by_execution() {
     let in_a_wave = varying(Scope::Wave, &LaunchFacts::default());
-    let (mut ours, mut cubecl) = (Tally::default(), Tally::default());
-    for seed in 0..count() {
+    let [ours, cubecl] = campaign(|seed, [ours, cubecl]| {
         let ctx = &mut context();
         let (program, slots) = program(seed);
         let (module, function) = parse(ctx, &text(&program, slots));
@@ -227,7 +226,7 @@ fn no_claim_about_a_graph_is_refuted_by_execution() {
         let claimed = values.filter(|&value| their.get(&name(value)).is_some_and(|is_one| *is_one));
         cubecl.add(claimed.map(differs));
         assert_eq!(ours.wrong, 0, "seed {seed}: {}", text(&program, slots));
-    }
+    });
     println!("graphs: ours {ours:?}\ngraphs: cubecl {cubecl:?}");
     assert!(ours.claims as u64 > 2 * count() && cubecl.wrong > 0, "{ours:?} {cubecl:?}");
 }

@@ -185,16 +185,16 @@ impl Maker<'_> {
         self.add(to, ty, is);
     }
 
-    fn fill(&mut self, to: &mut Body, depth: u32) {
+    fn fill(&mut self, to: &mut Body, depth: usize) {
         // Fewer inside, so that most kernels are small.
-        for _ in 0..self.rng.random_range(1..9 - 2 * depth) {
+        for _ in 0..self.rng.random_range(1..[8, 5, 3, 2][depth]) {
             match self.rng.random_range(0..16) {
                 0 | 1 => {
                     let [slot, value] = [Type::Local, Type::Index].map(|ty| self.read(to, ty));
                     to.statements.push(Statement::Store(slot, value));
                 }
                 2 | 3 if depth < 3 => self.branch(to, depth),
-                4 if depth < 3 => self.range(to, depth),
+                4 | 7 if depth < 3 => self.range(to, depth),
                 5 | 6 if depth < 3 => self.rounds(to, depth),
                 _ => self.operation(to),
             }
@@ -202,7 +202,7 @@ impl Maker<'_> {
     }
 
     /// A body with arguments, which yields so many values.
-    fn body(&mut self, arguments: usize, types: &[Type], depth: u32) -> Body {
+    fn body(&mut self, arguments: usize, types: &[Type], depth: usize) -> Body {
         let mut body = Body::default();
         body.arguments = (0..arguments).map(|_| self.fresh(Type::Index)).collect();
         self.fill(&mut body, depth + 1);
@@ -210,7 +210,7 @@ impl Maker<'_> {
         body
     }
 
-    fn branch(&mut self, to: &mut Body, depth: u32) {
+    fn branch(&mut self, to: &mut Body, depth: usize) {
         let by = self.read(to, Type::Bool);
         let number = self.ifs;
         self.ifs += 1;
@@ -237,9 +237,12 @@ impl Maker<'_> {
         to.statements.push(Statement::If { number, by, sides, results: Vec::new() });
     }
 
-    fn range(&mut self, to: &mut Body, depth: u32) {
+    fn range(&mut self, to: &mut Body, depth: usize) {
         let three = self.add(to, Type::Index, Is::Constant(3));
-        let bounds = [0, 1, 2].map(|_| {
+        let bounds = [0, 3, 1].map(|usual| {
+            if self.rng.random_bool(0.4) {
+                return self.add(to, Type::Index, Is::Constant(usual));
+            }
             let bound = self.read(to, Type::Index);
             self.add(to, Type::Index, Is::Pure("bitwise.and", vec![bound, three]))
         });
@@ -252,7 +255,7 @@ impl Maker<'_> {
         to.statements.push(Statement::For { bounds, init, body, results });
     }
 
-    fn rounds(&mut self, to: &mut Body, depth: u32) {
+    fn rounds(&mut self, to: &mut Body, depth: usize) {
         let count = self.rng.random_range(1..3);
         let init: Vec<Number> = (0..count).map(|_| self.read(to, Type::Index)).collect();
         let outside = self.known.len();

@@ -8,7 +8,7 @@
 use std::hash::{Hash as _, Hasher as _};
 
 use phalanx_pliron::Scope;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::programs::{Body, Is, Kernel, Number, Statement, WORDS};
 
@@ -34,12 +34,17 @@ pub(crate) enum Subject {
 #[derive(Default)]
 pub(crate) struct Observed {
     seen: FxHashMap<(Subject, u64, Scope, u32), u32>,
-    differs: FxHashMap<(Subject, Scope), ()>,
+    differs: FxHashSet<(Subject, Scope)>,
 }
 
 impl Observed {
+    /// Adds what another one has seen.
+    pub(crate) fn unite(&mut self, other: &Self) {
+        self.differs.extend(&other.differs);
+    }
+
     pub(crate) fn differs(&self, subject: Subject, scope: Scope) -> bool {
-        self.differs.contains_key(&(subject, scope))
+        self.differs.contains(&(subject, scope))
     }
 }
 
@@ -94,7 +99,7 @@ impl Plane<'_> {
         {
             let seen = self.observed.seen.entry((subject, path, scope, group)).or_insert(what);
             if *seen != what {
-                self.observed.differs.insert((subject, scope), ());
+                self.observed.differs.insert((subject, scope));
             }
         }
     }

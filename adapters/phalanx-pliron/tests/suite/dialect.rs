@@ -114,6 +114,9 @@ pub(crate) fn add<T: Op>(ctx: &mut Context, at: Ptr<BasicBlock>, operands: &[Val
     op.deref(ctx).get_result(0)
 }
 
+/// Where a branch leads, and what it brings.
+pub(crate) type Way = (Ptr<BasicBlock>, Vec<Value>);
+
 /// Leads to one of several blocks, by the first operand.
 #[pliron_op(
     name = "toy.branch",
@@ -136,18 +139,18 @@ impl Branch {
         ctx: &mut Context,
         at: Ptr<BasicBlock>,
         condition: Option<Value>,
-        ways: Vec<(Ptr<BasicBlock>, Vec<Value>)>,
+        ways: Vec<Way>,
     ) -> Ptr<Operation> {
-        let op = Self::new(ctx, condition, ways);
+        let op = Self::make(ctx, condition, ways);
         op.insert_at_back(at, ctx);
         op
     }
 
     /// Such an operation, in no block.
-    pub(crate) fn new(
+    pub(crate) fn make(
         ctx: &mut Context,
         condition: Option<Value>,
-        ways: Vec<(Ptr<BasicBlock>, Vec<Value>)>,
+        ways: Vec<Way>,
     ) -> Ptr<Operation> {
         let (targets, brings): (Vec<_>, Vec<_>) = ways.into_iter().unzip();
         let segments = [condition.into_iter().collect()].into_iter().chain(brings).collect();
@@ -159,11 +162,7 @@ impl Branch {
     }
 
     /// The condition and the ways of one.
-    #[allow(clippy::type_complexity)]
-    pub(crate) fn parts(
-        ctx: &Context,
-        op: Ptr<Operation>,
-    ) -> Option<(Option<Value>, Vec<(Ptr<BasicBlock>, Vec<Value>)>)> {
+    pub(crate) fn parts(ctx: &Context, op: Ptr<Operation>) -> Option<(Option<Value>, Vec<Way>)> {
         let branch = Operation::get_op::<Self>(op, ctx)?;
         let condition = branch.get_segment(ctx, 0).first().copied();
         let targets: Vec<Ptr<BasicBlock>> = op.deref(ctx).successors().collect();

@@ -15,7 +15,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 
-use crate::dialect::{Atomic, Branch, Constant, Pure, Sum, ThreadId, region, word};
+use crate::dialect::{Atomic, Branch, Constant, Pure, Sum, ThreadId, Way, region, word};
 use crate::programs::{lower, program};
 
 /// A new operation that reads these values.
@@ -103,13 +103,13 @@ fn replace_end(
     ctx: &mut Context,
     rewriter: &mut IRRewriter<Changes>,
     block: Ptr<BasicBlock>,
-    (condition, ways): (Option<Value>, Vec<(Ptr<BasicBlock>, Vec<Value>)>),
+    (condition, ways): (Option<Value>, Vec<Way>),
 ) {
     let old = block.deref(ctx).get_terminator(ctx);
     if let Some(old) = old {
         rewriter.erase_operation(ctx, old);
     }
-    let new = Branch::new(ctx, condition, ways);
+    let new = Branch::make(ctx, condition, ways);
     rewriter.set_insertion_point(OpInsertionPoint::AtBlockEnd(block));
     rewriter.insert_operation(ctx, new);
 }
