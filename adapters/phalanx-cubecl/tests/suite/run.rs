@@ -2,8 +2,8 @@
 //!
 //! The units of a plane execute in step, under a mask; planes execute one after another. An
 //! instance of a statement is named by the rounds of the loops around it: two units execute it
-//! together if they do so in the same rounds, which is what maximal convergence means for structured
-//! control flow. Planes agree on nothing besides: what they load from shared memory differs.
+//! together if they do so in the same rounds, which is what maximal convergence means for
+//! structured control flow. What planes load from shared memory differs.
 
 use std::hash::{Hash as _, Hasher as _};
 

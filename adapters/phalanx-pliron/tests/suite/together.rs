@@ -79,7 +79,7 @@ fn barriers_that_not_all_threads_execute() {
         loop: {x}
     "#]]
     .assert_eq(&found(&LaunchFacts::default()));
-    assert_eq!(found(&LaunchFacts::exact(1, 1, 1, 32)), "", "one thread waits for nobody");
+    assert_eq!(found(&LaunchFacts::exact(1, 1, 1, 32)), "", "one thread has no other to wait for");
 }
 
 /// A sum on one side of a branch, and the block before.
