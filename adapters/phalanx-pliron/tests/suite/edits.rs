@@ -3,6 +3,7 @@
 use phalanx_pliron::{Analysis, Changes, Outcome, SourceSet};
 use phalanx_testing::block_arguments::generate;
 use pliron::basic_block::BasicBlock;
+use pliron::builtin::op_interfaces::BranchOpInterface as _;
 use pliron::context::{Context, Ptr};
 use pliron::irbuild::inserter::{BlockInsertionPoint, Inserter as _, OpInsertionPoint};
 use pliron::irbuild::rewriter::{IRRewriter, Rewriter as _};
@@ -15,7 +16,9 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 
-use crate::dialect::{Atomic, Branch, Constant, Pure, Sum, ThreadId, Way, region, word};
+use crate::dialect::{
+    Atomic, Branch, Constant, Pure, Sum, ThreadId, Way, Yield, add, block, function, region, word,
+};
 use crate::programs::{lower, program};
 
 /// A new operation that reads these values.
@@ -237,6 +240,34 @@ fn answers_after_edits_of_blocks_are_those_from_scratch() {
         }
     }
     assert!(repaired > 500 && repaired > rebuilt, "{repaired} repaired, {rebuilt} from scratch");
+}
+
+/// What no listener hears, said by hand: a block gets an argument, and loses it.
+#[test]
+fn arguments_of_blocks_are_said_by_hand() {
+    let ctx = &mut Context::new();
+    let (function, at) = function(ctx, 0);
+    let id = add::<ThreadId>(ctx, at, &[]);
+    let next = block(ctx, at, 0);
+    let end = Branch::add(ctx, at, None, vec![(next, vec![])]);
+    Yield::add(ctx, next, &[]);
+    let mut analysis = Analysis::new(ctx, region(ctx, function), |_| SourceSet::EMPTY);
+    let branch = Operation::get_op::<Branch>(end, ctx).expect("it is one");
+    let mut changes = Changes::default();
+    changes.touch_block(next);
+    changes.touch(end);
+    let word = word(ctx);
+    BasicBlock::push_argument(next, ctx, word);
+    branch.add_successor_operand(ctx, 0, id);
+    assert!(matches!(analysis.after(ctx, &changes), Outcome::Repaired { .. }));
+    let argument = next.deref(ctx).get_argument(0);
+    assert_eq!(analysis.sources(argument), Some(SourceSet::X));
+    assert_eq!(analysis.difference(ctx), None);
+    branch.remove_successor_operand(ctx, 0, 0);
+    BasicBlock::remove_argument(next, ctx, 0);
+    assert!(matches!(analysis.after(ctx, &changes), Outcome::Repaired { .. }));
+    assert_eq!(analysis.sources(argument), None);
+    assert_eq!(analysis.difference(ctx), None);
 }
 
 /// The comparison can fail: an edit that is not reported.
