@@ -176,10 +176,12 @@ fn no_claim_is_refuted_by_execution() {
     assert!(cubecl.wrong as u64 > count() / 4, "{cubecl:?}");
 }
 
-/// Private variables have the answers of the values that cubecl makes of them.
+/// Private variables have the answers of the values that cubecl makes of them. In rare cases more
+/// is known of the values: where a branch brings on one side what was stored, and on the other what
+/// was loaded after the store, both are one value afterwards.
 #[test]
 fn answers_are_the_same_after_mem2reg() {
-    let [compared] = campaign(|seed, [compared]| {
+    let [compared, finer] = campaign(|seed, [compared, finer]| {
         let ctx = &mut context();
         let made = kernel(&mut SmallRng::seed_from_u64(seed));
         let (module, function) = parse(ctx, &made.text());
@@ -198,10 +200,13 @@ fn answers_are_the_same_after_mem2reg() {
         let after = of(ctx);
         for (name, sources) in after {
             if let Some(known) = before.get(&name) {
-                assert_eq!(*known, sources, "seed {seed}, {name}: {}", made.text());
+                let more = sources - *known;
+                assert!(more.is_empty(), "seed {seed}, {name}: {more} in {}", made.text());
                 compared.claims += 1;
+                finer.claims += usize::from(sources != *known);
             }
         }
     });
     assert!(compared.claims as u64 > 10 * count(), "{compared:?}");
+    assert!(finer.claims * 500 < compared.claims, "{finer:?} of {compared:?}");
 }
