@@ -203,8 +203,8 @@ impl Maker<'_> {
 
     /// A body with arguments, which yields so many values.
     fn body(&mut self, arguments: usize, types: &[Type], depth: usize) -> Body {
-        let mut body = Body::default();
-        body.arguments = (0..arguments).map(|_| self.fresh(Type::Index)).collect();
+        let arguments = (0..arguments).map(|_| self.fresh(Type::Index)).collect();
+        let mut body = Body { arguments, ..Body::default() };
         self.fill(&mut body, depth + 1);
         body.yields = types.iter().map(|&ty| self.read(&mut body, ty)).collect();
         body
