@@ -4,8 +4,7 @@
 //! two different objects: stack slots and variables of the module, except workgroup variables that
 //! have no place of their own ([`Named::Added`]). All other addresses may alias. O(1).
 //!
-//! For a more precise answer, [`Memory::is_written_between`] looks for the nearest write that may
-//! change what a load reads.
+//! For a more precise answer, [`Memory::is_written_between`] looks at the writes in between.
 
 use phalanx_analysis::alias::Named;
 use phalanx_analysis::memory::classic::Clobber;
@@ -143,7 +142,7 @@ impl<'a> Memory<'a> {
 
     /// Whether the memory that a load reads may have been written since another instruction, which
     /// dominates the load and reads or writes the same memory. `is_behind` says of two instructions
-    /// of a block whether the first stands behind the second. O(writes that are passed), which are
+    /// of a block whether the first stands behind the second. O(writes in between), which are
     /// bounded.
     pub(crate) fn is_written_between(
         &self,
@@ -153,21 +152,18 @@ impl<'a> Memory<'a> {
         is_behind: impl Fn(InstId, InstId) -> bool,
     ) -> bool {
         let body = self.code.body;
-        let Some(clobber) = queries::nearest_clobber(self.db, self.function, load) else {
-            return true;
-        };
         let Some(block) = body.block_of(earlier).map(node_of) else { return true };
-        match clobber {
-            Clobber::Entry => false,
+        queries::is_written_behind(self.db, self.function, load, |definition| match definition {
+            Clobber::Entry => true,
             // A memory phi at the start of a block precedes everything in the block.
-            Clobber::Phi(node) => !(node == block || dom.strictly_dominates(node, block)),
-            Clobber::Def(write) if write == earlier => false,
+            Clobber::Phi(node) => node == block || dom.strictly_dominates(node, block),
+            Clobber::Def(write) if write == earlier => true,
             Clobber::Def(write) => match body.block_of(write).map(node_of) {
-                Some(of) if of == block => is_behind(write, earlier),
-                Some(of) => !dom.strictly_dominates(of, block),
-                None => true,
+                Some(of) if of == block => !is_behind(write, earlier),
+                Some(of) => dom.strictly_dominates(of, block),
+                None => false,
             },
-        }
+        })
     }
 
     /// Whether a cycle does not write what a load reads, as far as the nearest write before the

@@ -25,6 +25,7 @@ mod update;
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{Body, Flow, InstId, Opcode};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::effects::{MemoryAccess, memory_access};
 use super::form::{Does, Form, Touch};
@@ -130,7 +131,7 @@ impl ClassicMemorySsa {
             seen.clear();
             seen.push(phi);
             let mut is_one = true;
-            while let Some(phi) = stack.pop() {
+            'ways: while let Some(phi) = stack.pop() {
                 for (_, version) in self.phi(phi).into_iter().flatten() {
                     let version = self.up(version, &mut left, &mut may_clobber);
                     match version {
@@ -142,6 +143,9 @@ impl ClassicMemorySsa {
                         other => {
                             is_one &= single.is_none_or(|single| single == other);
                             single = Some(other);
+                            if !is_one {
+                                break 'ways;
+                            }
                         }
                     }
                 }
@@ -156,11 +160,50 @@ impl ClassicMemorySsa {
                 break;
             }
         }
-        Some(match at {
-            Version::Entry => Clobber::Entry,
-            Version::Def(inst) => Clobber::Def(inst),
-            Version::Phi(block) => Clobber::Phi(block),
-        })
+        Some(at.into())
+    }
+
+    /// Whether a definition before `inst` may write what it accesses, on a way to it from an
+    /// instruction that dominates it: `is_above` says which definitions and phis come before that
+    /// instruction, or are it. The walk ends there, so it costs what stands in between. It passes
+    /// at most `limit` definitions; then the answer is true.
+    pub fn is_clobbered(
+        &self,
+        inst: InstId,
+        limit: usize,
+        is_above: impl Fn(Clobber) -> bool,
+        mut may_clobber: impl FnMut(InstId) -> bool,
+    ) -> bool {
+        let Some(touch) = self.touch(inst) else { return true };
+        let mut left = limit;
+        let mut seen: SmallVec<[Node; 8]> = SmallVec::new();
+        let mut stack: SmallVec<[Version; 8]> = smallvec![touch.before];
+        while let Some(mut at) = stack.pop() {
+            while !is_above(Clobber::from(at)) {
+                match at {
+                    Version::Entry => break,
+                    Version::Def(definition) => {
+                        if left == 0 || may_clobber(definition) {
+                            return true;
+                        }
+                        left -= 1;
+                        at = self.touch(definition).map_or(Version::Entry, |touch| touch.before);
+                    }
+                    Version::Phi(phi) => {
+                        if !seen.contains(&phi) {
+                            if seen.len() == PHIS {
+                                return true;
+                            }
+                            seen.push(phi);
+                            let incoming = self.phi(phi).into_iter().flatten();
+                            stack.extend(incoming.map(|(_, version)| version));
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        false
     }
 
     fn up(
@@ -210,4 +253,14 @@ pub enum Clobber {
     Def(InstId),
     /// Different instructions may, on different paths to this block.
     Phi(Node),
+}
+
+impl From<Version> for Clobber {
+    fn from(version: Version) -> Self {
+        match version {
+            Version::Entry => Clobber::Entry,
+            Version::Def(inst) => Clobber::Def(inst),
+            Version::Phi(block) => Clobber::Phi(block),
+        }
+    }
 }

@@ -1,14 +1,17 @@
 //! The walker of MemorySSA: finds the definition of memory that a load may read from.
 //!
+//! A load from one slot of private memory needs no walk: the SSA form of that memory names the
+//! version that it reads. For other loads,
 //! [`ClassicMemorySsa::clobber`](phalanx_analysis::memory::ClassicMemorySsa::clobber) goes up over
-//! definitions that do not write what the load reads. For loads from private slots, private memory
-//! decides which definitions do; for other loads, the [alias query](with_aliases) and types do. A
-//! walk may go around a cycle, so a definition may have been executed in another iteration than the
-//! load. So two addresses are compared only if both are computed from values that do not change
-//! during an execution of the function.
+//! definitions that do not write what the load reads: private memory decides which do for loads
+//! from several slots, the [alias query](with_aliases) and types for all others. A walk may go
+//! around a cycle, so a definition may have been executed in another iteration than the load. So
+//! two addresses are compared only if both are computed from values that do not change during an
+//! execution of the function.
 //!
 //! Fences and ordered accesses define all memory that other threads can access, since writes of
-//! other threads may be visible behind them. Not a query: O(passed definitions) for each load.
+//! other threads may be visible behind them. Not a query: O(passed definitions) for each load, O(1)
+//! for one from a private slot.
 
 use phalanx_analysis::{
     alias::{Alias, AliasQuery, Location},
@@ -17,6 +20,7 @@ use phalanx_analysis::{
         classic::Clobber,
         effects::call_effects,
         private::{Effect, PrivateMemory},
+        ssa::Version,
     },
 };
 use phalanx_graph::Cycles;
@@ -39,16 +43,50 @@ use salsa::Database as Db;
 /// *Reads* [`classic_memory_ssa`], [`private_memory`], `cycles`, what [`with_aliases`] does,
 /// `extras`.
 pub fn nearest_clobber(db: &dyn Db, function: FunctionInput, load: InstId) -> Option<Clobber> {
-    let body = function.body(db);
-    if body.inst(load).opcode != Opcode::Load {
+    if function.body(db).inst(load).opcode != Opcode::Load {
         return None;
     }
+    if let Some(version) = version_of_slot(private_memory(db, function).as_ref()?, load) {
+        return Some(version);
+    }
     let classic = classic_memory_ssa(db, function).as_ref()?;
+    with_writes(db, function, load, |may_write| classic.clobber(load, LIMIT, may_write))?
+}
+
+/// Whether the memory that a load reads may have been written on a way to it from an instruction
+/// that dominates it. `is_above` says which definitions come before that instruction, or are it.
+///
+/// *Reads* what [`nearest_clobber`] does. Costs the definitions in between, which are bounded.
+pub fn is_written_behind(
+    db: &dyn Db,
+    function: FunctionInput,
+    load: InstId,
+    is_above: impl Fn(Clobber) -> bool,
+) -> bool {
+    let Some(private) = private_memory(db, function) else { return true };
+    if let Some(version) = version_of_slot(private, load) {
+        return !is_above(version);
+    }
+    let Some(classic) = classic_memory_ssa(db, function) else { return true };
+    with_writes(db, function, load, |may_write| {
+        classic.is_clobbered(load, LIMIT, is_above, may_write)
+    })
+    .unwrap_or(true)
+}
+
+/// Gives `ask` a function that says of a definition whether it may write what a load reads.
+fn with_writes<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    load: InstId,
+    ask: impl FnOnce(&mut dyn FnMut(InstId) -> bool) -> R,
+) -> Option<R> {
+    let body = function.body(db);
     let private = private_memory(db, function).as_ref()?;
     let cycles = cycles(db, function)?;
     with_aliases(db, function, |query| {
         let read = query.location(load)?;
-        classic.clobber(load, LIMIT, |definition| {
+        Some(ask(&mut |definition| {
             if private.is_load(load) {
                 return writes_slot_of(private, definition, load);
             }
@@ -60,8 +98,21 @@ pub fn nearest_clobber(db: &dyn Db, function: FunctionInput, load: InstId) -> Op
                 return false;
             }
             may_write(db, function, (query, cycles), definition, (load, read))
-        })
+        }))
     })?
+}
+
+/// The definition of the slot that a load reads, if it reads a single private slot.
+fn version_of_slot(private: &PrivateMemory, load: InstId) -> Option<Clobber> {
+    let [touch] = private.of(load) else { return None };
+    if touch.effect != Effect::Load {
+        return None;
+    }
+    Some(match private.reaching(touch) {
+        Version::Entry => Clobber::Entry,
+        Version::Def(event) => Clobber::Def(private.touch_of(event).inst),
+        Version::Phi(phi) => Clobber::Phi(private.ssa().phis()[phi as usize].block),
+    })
 }
 
 /// Whether a definition writes a private slot that a load reads.

@@ -503,6 +503,21 @@ fn the_walker_stops_at_a_copy_out_of_a_slot() {
     );
 }
 
+/// No walk is limited there: the SSA form of private memory names the version.
+#[test]
+fn the_walker_knows_the_version_of_a_slot_behind_any_number_of_writes() {
+    let others = "  store i32 1, ptr addrspace(5) %b\n".repeat(1_000);
+    let load = "  %l = load i32, ptr addrspace(5) %a\n  ret void";
+    assert_eq!(nearest(&format!("{others}{load}")), Some(Clobber::Entry));
+    let copy = "  call void @llvm.memset.p5.i64(ptr addrspace(5) %a, i8 0, i64 4, i1 false)\n";
+    nearest_is(Opcode::Call, &format!("{copy}{others}{load}"));
+    let at_join = nearest(&format!(
+        "  br i1 %u, label %y, label %j\ny:\n  store i32 1, ptr addrspace(5) %a\n  \
+           br label %j\nj:\n{others}{load}"
+    ));
+    assert!(matches!(at_join, Some(Clobber::Phi(_))), "{at_join:?}");
+}
+
 #[test]
 fn the_walker_stops_at_a_load_of_one_of_two_slots() {
     nearest_is(

@@ -444,6 +444,45 @@ fn loads_across_writes_of_other_memory() {
     );
 }
 
+/// Different stores may have written `%p` before the first load; that does not matter to the second
+/// one, before which only `%q` is written.
+#[test]
+fn a_load_behind_a_join_is_what_was_loaded_before_the_branch() {
+    let after = |store: &str| {
+        format!(
+            "define amdgpu_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, \
+                i1 %c, i1 %d) {{
+             entry:
+               br i1 %c, label %one, label %two
+             one:
+               store i32 1, ptr addrspace(1) %p, align 4
+               br label %first
+             two:
+               store i32 2, ptr addrspace(1) %p, align 4
+               br label %first
+             first:
+               %x = load i32, ptr addrspace(1) %p, align 4
+               br i1 %d, label %then, label %exit
+             then:
+               {store}
+               br label %exit
+             exit:
+               %y = load i32, ptr addrspace(1) %p, align 4
+               store i32 %y, ptr addrspace(1) %q, align 4
+               ret void
+             }}"
+        )
+    };
+    let loads = |store: &str| {
+        let (mut db, module) = crate::load(&after(store));
+        crate::run(&mut db, module, "early-cse");
+        crate::print(&db, module).matches("load i32").count()
+    };
+    assert_eq!(loads("store i32 3, ptr addrspace(1) %q, align 4"), 1);
+    assert_eq!(loads("store i32 3, ptr addrspace(1) %p, align 4"), 2);
+    assert_eq!(loads("fence acquire"), 2);
+}
+
 /// The loop writes the slot behind the load, so the next round reads something else.
 #[test]
 fn a_load_in_a_loop_that_writes() {
