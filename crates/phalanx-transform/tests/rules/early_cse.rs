@@ -450,8 +450,8 @@ fn loads_across_writes_of_other_memory() {
 fn a_load_behind_a_join_is_what_was_loaded_before_the_branch() {
     let after = |store: &str| {
         format!(
-            "define amdgpu_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, \
-                i1 %c, i1 %d) {{
+            "define amdgpu_kernel void @f(
+                 ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, i1 %c, i1 %d) {{
              entry:
                br i1 %c, label %one, label %two
              one:
@@ -481,6 +481,27 @@ fn a_load_behind_a_join_is_what_was_loaded_before_the_branch() {
     assert_eq!(loads("store i32 3, ptr addrspace(1) %q, align 4"), 1);
     assert_eq!(loads("store i32 3, ptr addrspace(1) %p, align 4"), 2);
     assert_eq!(loads("fence acquire"), 2);
+}
+
+/// The version of a slot is known, however many other writes are in between.
+#[test]
+fn a_slot_behind_a_thousand_writes() {
+    let text = format!(
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+         entry:
+           %slot = alloca i32, align 4, addrspace(5)
+           store i32 %a, ptr addrspace(5) %slot, align 4
+           {}
+           %x = load i32, ptr addrspace(5) %slot, align 4
+           store i32 %x, ptr addrspace(1) %p, align 4
+           ret void
+         }}",
+        "store i32 1, ptr addrspace(1) %p, align 4\n".repeat(1_000)
+    );
+    let (mut db, module) = crate::load(&text);
+    crate::run(&mut db, module, "early-cse");
+    let after = crate::print(&db, module);
+    assert!(after.contains("store i32 %a, ptr addrspace(1) %p"), "the load is replaced");
 }
 
 /// The loop writes the slot behind the load, so the next round reads something else.
