@@ -12,7 +12,8 @@ use anyhow::{Context as _, bail};
 /// Arguments of `cargo xtask ci`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Adapters to other compilers' IRs are tested, too, which are built apart.
+    /// Adapters to other compilers' IRs are tested, too, which are built apart, and the growth of
+    /// time and memory is measured.
     #[arg(long)]
     long: bool,
 }
@@ -37,6 +38,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         step(&root.join("adapters/phalanx-cubecl"), "cubecl", &["test"], &[])?;
     }
     let itself = env::current_exe()?;
+    if options.long {
+        program(&root, "growth", &itself, &["growth", "--small"], &[])?;
+    }
     program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;
     program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])?;
     llvm_tests(&root, &itself)
