@@ -3,6 +3,7 @@
 mod baseline;
 mod config;
 mod fixes;
+mod once;
 mod rules;
 mod stored;
 mod units;
@@ -45,6 +46,7 @@ use crate::{
 use baseline::Baseline;
 use config::Levels;
 pub(crate) use fixes::Trials;
+use once::once_a_line;
 use rules::rendered;
 use units::{Item, items, work_off};
 
@@ -586,50 +588,6 @@ impl<'a> Check<'a> {
         }
         Ok(())
     }
-}
-
-/// Findings, each line of the source once: of kernels that are made from one template the first one
-/// stands for the others, which it names.
-fn once_a_line(found: &[Diagnostic]) -> Vec<Diagnostic> {
-    let place = |location: &Location| {
-        let source = location.source.as_ref()?;
-        Some((source.file.clone(), source.line, source.column))
-    };
-    let places = |of: &Diagnostic| -> Option<Vec<_>> {
-        let others = of.reasons.iter().filter(|reason| reason.kind == "other");
-        let others = others.map(|reason| &reason.location);
-        [&of.location].into_iter().chain(others).map(place).collect()
-    };
-    let mut firsts: Vec<(Diagnostic, Vec<&str>)> = Vec::new();
-    let mut by_places = BTreeMap::new();
-    for one in found {
-        let key = places(one).map(|places| (one.code, one.level, places));
-        let first = key.as_ref().and_then(|key| by_places.get(key)).copied();
-        match first.map(|at: usize| &mut firsts[at]) {
-            Some((first, others)) if first.symbol != one.symbol => {
-                if !others.contains(&&*one.function) {
-                    others.push(&one.function);
-                }
-            }
-            _ => {
-                if let Some(key) = key {
-                    by_places.entry(key).or_insert(firsts.len());
-                }
-                firsts.push((one.clone(), Vec::new()));
-            }
-        }
-    }
-    let told = |(mut first, others): (Diagnostic, Vec<&str>)| {
-        match others[..] {
-            [] => {}
-            [one] => first.help.push(format!("the same in `{one}`")),
-            [one, ref rest @ ..] => {
-                first.help.push(format!("the same in `{one}` and {} more", rest.len()));
-            }
-        }
-        first
-    };
-    firsts.into_iter().map(told).collect()
 }
 
 /// Makes names of files below a folder relative to it.

@@ -182,7 +182,8 @@ __global__ void last(int *p) {
     fixed(
         &case,
         &expect![[r#"
-                __syncwarp();
+            __syncthreads();
+            __syncwarp();
         "#]],
     );
 }
@@ -269,8 +270,8 @@ __global__ void tail(int *p, int n) {
     fixed(
         &case,
         &expect![[r#"
-
-    "#]],
+            __syncthreads();
+        "#]],
     );
 }
 
@@ -315,8 +316,9 @@ __global__ void rounds(int *p, unsigned *next) {
     fixed(
         &case,
         &expect![[r#"
-
-    "#]],
+            __syncthreads();
+            __syncthreads();
+        "#]],
     );
 }
 
@@ -355,7 +357,8 @@ __global__ void transpose(const float *in, float *out) {
     fixed(
         &case,
         &expect![[r#"
-              __shared__ float tile[32][32 + 1];
+            __shared__ float tile[32][32 + 1];
+            __syncthreads();
         "#]],
     );
     // A pointer to the first row would lead elsewhere.

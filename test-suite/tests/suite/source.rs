@@ -80,11 +80,11 @@ fn workgroups_of_opencl_are_as_large_as_stated() {
         &files,
         "k.cl --group 1024 --mcpu gfx90a",
         &expect![[r#"
-        k.cl:5:10: warning: thread (0, 0, 0) reads `t[1023]`, which no thread has written, in kernel `far` [PHX052]
-        1 warning; judged: 2 kernels, 0 barriers
-        not judged: `far` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says at most 256)
-        not judged: `tile` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says exactly 16)
-    "#]],
+            k.cl:5:10: warning: threads (1023, 0, 0) and (0, 0, 0) may access `t[0]` with no barrier in between, in kernel `far` [PHX050]
+            1 warning; judged: 2 kernels, 0 barriers
+            not judged: `far` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says at most 256)
+            not judged: `tile` with the stated launch, but as its module says (1024 threads of a workgroup along x: the module says exactly 16)
+        "#]],
     );
     check(
         &files,

@@ -15,9 +15,10 @@
 //! [`Rule::WrittenTooSoon`], a warning at the load. If a barrier is on every path to the next
 //! store, there is no finding ([stable loads](crate::stable)).
 //!
-//! Stores to another variable, or to the memory of another argument of a kernel, are left out. The load may be in a callee that returns what it has
-//! read, and the store in one that is called next ([`Edges`]). Then the finding is at the call, for
-//! any variables. O(instructions) behind each such load.
+//! Stores to another variable, or to the memory of another argument of a kernel, are left out. The
+//! load may be in a callee that returns what it has read, and the store in one that is called next
+//! ([`Edges`]). Then the finding is at the call, for any variables. O(instructions) behind each
+//! such load.
 
 use phalanx_graph::Node;
 use phalanx_ir::{

@@ -71,10 +71,8 @@ impl Session {
         let mut manager = Manager::new(options);
         let (mut changed, mut broken, mut gave_up) = (Vec::new(), Vec::new(), Vec::new());
         let mut tell = |_: &_, event: Event<'_>| match event {
-            Event::Changed { function, .. } => {
-                if !changed.contains(&function.input) {
-                    changed.push(function.input);
-                }
+            Event::Changed { function, .. } if !changed.contains(&function.input) => {
+                changed.push(function.input);
             }
             Event::Broken { pass, function, errors } => {
                 broken.push((function.input, pass.map(str::to_owned), errors));

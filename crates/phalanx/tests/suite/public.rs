@@ -19,6 +19,7 @@ fn public_items_are_those_in_the_file() {
 
 /// Examples, and the pages that quote them, show what a driver writes with the default features.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads the examples")]
 fn examples_do_without_the_database() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = std::fs::read_dir(examples).expect("there are examples");

@@ -292,11 +292,11 @@ fn spirv() {
         body,
         [64, 1, 1],
         &expect![[r#"
-        x: quad {x}
-        first: wave {opaque.quad}
-        beside: quad {opaque.thread, opaque.wave, opaque.quad}
-        low: quad {x}
-        all: quad {opaque.thread}
-    "#]],
+            x: quad {x}
+            first: wave {opaque.quad}
+            beside: quad {opaque.thread, opaque.wave, opaque.quad}
+            low: quad {x}
+            all: wave {opaque.quad}
+        "#]],
     );
 }

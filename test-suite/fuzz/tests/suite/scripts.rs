@@ -19,6 +19,7 @@ fn scripts() -> Vec<PathBuf> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads the scripts")]
 fn scripts_find_what_they_expect() {
     let found: Vec<(PathBuf, String)> = scripts()
         .into_par_iter()

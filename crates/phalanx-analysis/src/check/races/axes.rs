@@ -1,8 +1,8 @@
 //! Along which dimensions of the workgroup the workgroup memory of a kernel is indexed.
 //!
 //! If a kernel reads the thread's index along y, but no address of workgroup memory depends on it,
-//! y counts rows of the grid: workgroups have one row. With more rows, each element would be written
-//! once for each.
+//! y counts rows of the grid: workgroups have one row. With more rows, each element would be
+//! written once for each.
 //!
 //! ```text
 //! row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -23,8 +23,8 @@ use crate::code::value_type;
 type Place = (usize, Value);
 
 /// The dimensions on which an address of workgroup memory depends, or a comparison of the thread's
-/// index alone. Values are followed to the arguments of called functions, and there to all calls. All
-/// dimensions that are read count if a value comes from memory.
+/// index alone. Values are followed to the arguments of called functions, and there to all calls.
+/// All dimensions that are read count if a value comes from memory.
 pub(super) fn of_workgroup_memory(functions: &Functions<'_>) -> [bool; 3] {
     let mut axes = [false; 3];
     let mut work: Vec<Place> = Vec::new();

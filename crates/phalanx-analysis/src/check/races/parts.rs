@@ -13,12 +13,15 @@
 //!
 //! O(instructions).
 
-use phalanx_ir::{InstId, Opcode, Value};
+use phalanx_ir::{Const, ConstKind, InstId, Opcode, TypeKind, Value};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashSet;
 
 use super::program::Unit;
-use crate::code::Numbering;
+use crate::code::{Numbering, value_type};
+
+/// How many operations between a load and a store are looked at.
+const OPERATIONS: usize = 64;
 
 /// The loads and stores of such stores in a function.
 #[derive(Default)]
@@ -41,26 +44,22 @@ impl Parts {
         let insts = unit.code.flow.order().iter().flat_map(|&block| body.block_insts(block));
         for store in insts.filter(|&inst| body.inst(inst).opcode == Opcode::Store) {
             let &[stored, pointer] = body.operands(store) else { continue };
-            let mut at = stored;
-            let mut is_chain = false;
-            while opcode(at) == Some(Opcode::InsertElement) {
-                let &[vector, part, index] = body.operands(at.as_inst().unwrap_or(store)) else {
-                    break;
-                };
-                if !is_one(part) || index.as_const().is_none() {
-                    break;
-                }
-                (at, is_chain) = (vector, true);
+            let (mut at, mut is_chain) = (stored, false);
+            // In unreachable code an operation may read itself.
+            for _ in 0..OPERATIONS {
+                let below = at.as_inst().and_then(|inst| below(unit, inst, &is_one));
+                let Some(below) = below else { break };
+                (at, is_chain) = (below, true);
             }
             let load = at.as_inst().filter(|_| is_chain && opcode(at) == Some(Opcode::Load));
             let Some(load) = load.filter(|&load| body.operands(load)[0] == pointer) else {
                 continue;
             };
             parts.stores.insert(store);
-            if body
-                .uses_of(load.into())
-                .all(|of| opcode(of.user.into()) == Some(Opcode::InsertElement))
-            {
+            let serves = |opcode: Option<Opcode>| {
+                matches!(opcode, Some(Opcode::InsertElement | Opcode::ShuffleVector))
+            };
+            if body.uses_of(load.into()).all(|of| serves(opcode(of.user.into()))) {
                 parts.loads.insert(load);
             }
         }
@@ -75,5 +74,38 @@ impl Parts {
     /// Whether a store writes one value to parts of a vector.
     pub(super) fn has_store(&self, inst: InstId) -> bool {
         self.stores.contains(&inst)
+    }
+}
+
+/// The vector whose parts an operation leaves where they are, but for parts that are one value for
+/// the workgroup.
+fn below(unit: Unit<'_>, inst: InstId, is_one: &dyn Fn(Value) -> bool) -> Option<Value> {
+    let body = unit.code.body;
+    match (body.inst(inst).opcode, body.operands(inst)) {
+        (Opcode::InsertElement, &[vector, part, index]) => {
+            (is_one(part) && index.as_const().is_some()).then_some(vector)
+        }
+        (Opcode::ShuffleVector, &[left, right, mask]) => {
+            let context = unit.code.context;
+            let TypeKind::Vector { len, scalable: false, .. } =
+                *context.type_kind(value_type(unit.code, left)?)
+            else {
+                return None;
+            };
+            let lanes = &context.const_data(mask.as_const()?).kind;
+            let ConstKind::Aggregate(lanes) = lanes else { return None };
+            let first = if is_one(left) { len } else { 0 };
+            let stays = |(at, lane): (usize, &Const)| match &context.const_data(*lane).kind {
+                ConstKind::Int(int) => int.to_u64().is_some_and(|from| {
+                    let place = from.wrapping_sub(first.into());
+                    place >= u64::from(len) || place == at as u64
+                }),
+                ConstKind::Poison | ConstKind::Undef => true,
+                _ => false,
+            };
+            let (vector, other) = if first == 0 { (left, right) } else { (right, left) };
+            (is_one(other) && lanes.iter().enumerate().all(stays)).then_some(vector)
+        }
+        _ => None,
     }
 }

@@ -470,8 +470,29 @@ fn all_threads_write_parts_of_a_vector() {
         store <4 x i32> %two, ptr addrspace(3) @tile
         ret void";
     check(NVPTX, body, expect![""]);
-    check(NVPTX, &body.replace("i32 7", "i32 %t"), expect![[r#""#]]);
-    // What was there before is read.
+    let shuffled = "%old = load <4 x i32>, ptr addrspace(3) @tile
+        %one = insertelement <4 x i32> poison, i32 %n, i64 0
+        %two = shufflevector <4 x i32> %one, <4 x i32> %old, <4 x i32> <i32 0, i32 5, i32 poison, i32 7>
+        store <4 x i32> %two, ptr addrspace(3) @tile
+        ret void";
+    check(NVPTX, shuffled, expect![""]);
+    // A part that moves.
+    let moved = shuffled.replace("i32 5", "i32 6");
+    check(
+        NVPTX,
+        &moved,
+        expect![[r#"
+        PHX050 error: 32 writes, 0 reads tile[0]
+    "#]],
+    );
+    check(
+        NVPTX,
+        &body.replace("i32 7", "i32 %t"),
+        expect![[r#"
+        PHX050 error: 32 writes, 0 reads tile[0]
+    "#]],
+    );
+    // A thread that writes the same may read what is there.
     let read = body.replace("ret void", "store <4 x i32> %old, ptr addrspace(1) %out\n ret void");
     check(NVPTX, &read, expect![[r#""#]]);
 }

@@ -46,10 +46,24 @@ fn rows_of_the_grid() {
   store i32 %read, ptr addrspace(1) %out
 ";
     check("[128 x i32]", "", body, expect![""]);
-    check("[128 x i32]", "", &body.replace("  barrier\n", ""), expect![[r#""#]]);
+    check(
+        "[128 x i32]",
+        "",
+        &body.replace("  barrier\n", ""),
+        expect![[r#"
+        PHX050 warning: 127 reads, 0 writes tile[0]
+    "#]],
+    );
     // A thread that asks for its y knows of several rows.
     let asks = body.replace("  barrier\n", "  barrier\n  %top = icmp eq i32 %y, 0\n");
-    check("[128 x i32]", "", &asks, expect![[r#""#]]);
+    check(
+        "[128 x i32]",
+        "",
+        &asks,
+        expect![[r#"
+        PHX050 warning: 0 writes, 0 writes tile[0]
+    "#]],
+    );
 }
 
 /// Memory that an argument points to has no length: rows of 16 are for 16 threads.
@@ -73,7 +87,14 @@ turn:
   store i32 %read, ptr addrspace(1) %out
 ";
     check("i32", "", body, expect![""]);
-    check("i32", "", &body.replace("  barrier\n", ""), expect![[r#""#]]);
+    check(
+        "i32",
+        "",
+        &body.replace("  barrier\n", ""),
+        expect![[r#"
+        PHX050 warning: 2 reads, 32 writes argument 3[32]
+    "#]],
+    );
 }
 
 /// Of memory that no thread writes nothing is said: in other sizes more threads write.
@@ -88,7 +109,14 @@ fn what_more_threads_may_write() {
   store i32 %read, ptr addrspace(1) %out
 ";
     check("[2048 x i32]", "", body, expect![""]);
-    check("[2048 x i32]", r#""nvvm.reqntid"="256""#, body, expect![[r#""#]]);
+    check(
+        "[2048 x i32]",
+        r#""nvvm.reqntid"="256""#,
+        body,
+        expect![[r#"
+        PHX052 error: 0 reads tile[1023]
+    "#]],
+    );
 }
 
 /// Threads fit an array of three dimensions: 8 x 8 x 4 would leave rows of 5.
@@ -102,5 +130,12 @@ fn planes_of_an_array() {
     check("[9 x [5 x [5 x i32]]]", "", body, expect![""]);
     // One element for each row.
     let rows = body.replace("i32 %y, i32 %x", "i32 %y, i32 0");
-    check("[9 x [5 x [5 x i32]]]", "", &rows, expect![[r#""#]]);
+    check(
+        "[9 x [5 x [5 x i32]]]",
+        "",
+        &rows,
+        expect![[r#"
+        PHX050 warning: 1 writes, 0 writes tile[0, 0, 0]
+    "#]],
+    );
 }
