@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use phalanx_core::analysis::{Analysis, Sink, Source};
-use phalanx_core::block_graph::Block;
+use phalanx_core::block_graph::{Block, NodeOrigin};
 use phalanx_core::divergence::Definition;
 use phalanx_core::{LaunchFacts, Node, Scope, SourceSet, Value, varying};
 
@@ -82,7 +82,11 @@ fn may_move(analysis: &Analysis) {
     match legality.hoist(under, before, true) {
         Ok(()) => println!("a vote in b1 may move to b0"),
         Err(refusal) => {
-            let name = |node: Node| format!("b{}", node.index());
+            // A node may also stand for an edge; its number is not that of a block.
+            let name = |node: Node| match analysis.graph().place(node) {
+                NodeOrigin::Block(block) => format!("{block:?}"),
+                origin => format!("{origin:?}"),
+            };
             println!("a vote in b1 stays: {}", refusal.describe(&name));
         }
     }

@@ -357,10 +357,29 @@ impl Analysis {
     #[must_use]
     pub fn at_use(&self, value: Value, reader: Reader) -> SourceSet {
         let user = match reader {
+            Reader::Value(user) if self.said.is_unread_operand(value, user) => {
+                return self.sources(value) | self.left_between(value, user);
+            }
             Reader::Value(user) => User::value(user),
             Reader::End(block) => User::terminator(self.said.graph.node(block)),
         };
         self.answer().at_use(value, user)
+    }
+
+    /// What decides in which round threads leave the cycles that a value is computed in and another
+    /// one is not. O(cycles that threads leave in different rounds).
+    fn left_between(&self, value: Value, user: Value) -> SourceSet {
+        let block = |value: Value| match &self.answer {
+            Answer::Kept(retained) => retained.edited_table().block(value),
+            Answer::Anew(anew) => anew.0.block(value),
+        };
+        let (home, at) = (block(value), block(user));
+        let (cycles, answer) = (&self.graphs.cycles, self.answer());
+        let left = answer.cycles_with_divergent_exit().iter();
+        let left = left.filter(|(cycle, _)| !cycles.contains(*cycle, at));
+        let assumed = answer.assumed_divergent_cycles().iter();
+        let of_home = left.chain(assumed).filter(|(cycle, _)| cycles.contains(*cycle, home));
+        of_home.fold(SourceSet::EMPTY, |all, (_, sources)| all | *sources)
     }
 
     /// What decides on the edge by which threads leave a block; nothing if there is no choice.

@@ -9,7 +9,7 @@ use phalanx_graph::Cfg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::region::RegionFrame;
-use super::rules::{Parts, Rule};
+use super::rules::Rule;
 use super::slots::{Slot, SlotEvent, Slots};
 use super::verify::Record;
 use super::{Brought, Source, incoming};
@@ -29,6 +29,8 @@ pub(super) struct Said {
     arguments: Vec<Vec<Option<Value>>>,
     /// By block.
     pub(super) edges: Vec<Vec<SaidEdge>>,
+    /// By value: operands that its sources do not depend on, but that are read.
+    unread: FxHashMap<Value, Vec<Value>>,
     /// Where an argument stands.
     place: FxHashMap<Value, (Block, usize)>,
     pub(super) slots: Slots,
@@ -74,6 +76,7 @@ impl Sink<'_> {
             return record.value(value, at, reads);
         }
         self.forget_argument(value);
+        self.said.unread.remove(&value);
         let (at, given) = match &self.said.env {
             Some(env) => env.place(value, at),
             None => (at, None),
@@ -98,8 +101,14 @@ impl Sink<'_> {
     /// # Panics
     /// If the rule names an operand that is not read.
     pub fn operation(&mut self, value: Value, at: Block, rule: Rule, reads: &[Value]) {
-        let Parts { definition, image, reads } = rule.parts(reads);
-        self.value(value, at, definition, image.as_ref(), reads);
+        let parts = rule.parts(reads);
+        if let Some(record) = &mut self.record {
+            return record.value(value, at, reads);
+        }
+        self.value(value, at, parts.definition, parts.image.as_ref(), parts.reads);
+        if parts.reads.len() < reads.len() {
+            self.said.unread.insert(value, reads.to_vec());
+        }
     }
 
     /// A value that comes into a block by its edges, as the argument of this position.
@@ -108,6 +117,7 @@ impl Sink<'_> {
             return record.argument(value, at, position);
         }
         self.forget_argument(value);
+        self.said.unread.remove(&value);
         self.said.slots.forget_load(value);
         let placed = self.said.env.as_ref().map(|env| env.place_argument(value, at));
         if let Some((at, Some(sources))) = placed {
@@ -265,10 +275,16 @@ pub(super) fn recorded(mut record: Record, block: Block, source: &dyn Source) ->
 }
 
 impl Said {
+    /// Whether a value is an operand of another one that does not depend on it.
+    pub(super) fn is_unread_operand(&self, value: Value, user: Value) -> bool {
+        self.unread.get(&user).is_some_and(|operands| operands.contains(&value))
+    }
+
     pub(super) fn new(blocks: usize) -> Self {
         Self {
             graph: BlockGraph::new(blocks),
             arguments: vec![Vec::new(); blocks],
+            unread: FxHashMap::default(),
             edges: vec![Vec::new(); blocks],
             place: FxHashMap::default(),
             slots: Slots::default(),

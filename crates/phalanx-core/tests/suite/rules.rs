@@ -1,6 +1,8 @@
 //! Rules of operations on lanes: what is claimed of results holds when lanes execute them.
 
-use phalanx_core::analysis::{Analysis, Rule, Sink, Source};
+use phalanx_core::analysis::{
+    Analysis, Brought, Change, Mistake, Reader, Rule, Sink, Source, verify,
+};
 use phalanx_core::block_graph::Block;
 use phalanx_core::divergence::Definition;
 use phalanx_core::{LaunchFacts, Scope, SourceSet, Value, varying};
@@ -176,4 +178,86 @@ fn operands_count_by_their_positions() {
     let of_quad = SourceSet::OPAQUE_WAVE | SourceSet::OPAQUE_QUAD;
     assert_eq!(claimed([x, SourceSet::QUAD], shuffle), of_quad);
     assert_eq!(claimed([SourceSet::BLOCK_X, none], Rule::Agree), SourceSet::BLOCK_X);
+}
+
+/// `b1(v1)` counts rounds until the thread's index `v0` is reached; `b2` has an operation `v4` on
+/// what it counted and on `v5`, which is the same for all threads.
+struct Counted {
+    rule: Rule,
+    /// Whether `v5` is said.
+    is_whole: bool,
+}
+
+impl Source for Counted {
+    fn entry(&self) -> Block {
+        Block::new(0)
+    }
+
+    fn block_count(&self) -> usize {
+        3
+    }
+
+    fn value_count(&self) -> usize {
+        6
+    }
+
+    fn say_block(&self, block: Block, to: &mut Sink<'_>) {
+        let said: &[usize] = [&[0, 5][..], &[1, 2, 3], &[4]][block.index()];
+        said.iter().for_each(|&value| self.say_value(Value::new(value), to));
+        self.say_end(block, to);
+    }
+
+    fn say_value(&self, value: Value, to: &mut Sink<'_>) {
+        let [v0, v1, v5] = [0, 1, 5].map(Value::new);
+        let block = Block::new([0, 1, 1, 1, 2, 0][value.index()]);
+        match value.index() {
+            0 => to.value(value, block, Definition::source(SourceSet::X), None, &[]),
+            1 => to.argument(value, block, 0),
+            2 => to.operation(value, block, Rule::Pure, &[v1, v0]),
+            3 => to.operation(value, block, Rule::Pure, &[v1]),
+            4 => to.operation(value, block, self.rule, &[v1, v5]),
+            _ if self.is_whole => to.value(value, block, Definition::PURE, None, &[]),
+            _ => {}
+        }
+    }
+
+    fn say_end(&self, block: Block, to: &mut Sink<'_>) {
+        let [v2, v3] = [2, 3].map(Value::new);
+        match block.index() {
+            0 => {
+                to.end(block, SourceSet::EMPTY, &[]);
+                to.edge(Block::new(1), &[Brought::Constant(0)]);
+            }
+            1 => {
+                to.end(block, SourceSet::EMPTY, &[v2]);
+                to.edge(block, &[Brought::Value(v3)]);
+                to.edge(Block::new(2), &[]);
+            }
+            _ => to.end(block, SourceSet::EMPTY, &[]),
+        }
+    }
+}
+
+/// An operand that threads hold of different rounds differs where it is read, whatever the rule
+/// makes of it, also after an edit; and each operand has to be said.
+#[test]
+fn operands_are_read_whatever_becomes_of_them() {
+    let shuffles = [Some(0), Some(1), None].map(|lane| Rule::Shuffle { lane });
+    let others = [Rule::Pure, Rule::Load, Rule::Collective, Rule::Agree, Rule::Quad, Rule::Match];
+    for rule in shuffles.into_iter().chain(others) {
+        let of = Counted { rule, is_whole: true };
+        let reader = Reader::Value(Value::new(4));
+        let mut analysis = Analysis::new(&of);
+        assert_eq!(analysis.sources(Value::new(1)), SourceSet::EMPTY);
+        assert_eq!(analysis.at_use(Value::new(1), reader), SourceSet::X, "{rule:?}");
+        assert_eq!(analysis.at_use(Value::new(5), reader), SourceSet::EMPTY, "{rule:?}");
+        let other = Counted { rule: Rule::Collective, is_whole: true };
+        let changed = [Change::Value(Value::new(4))];
+        analysis.after(&other, &changed);
+        assert_eq!(analysis.at_use(Value::new(1), reader), SourceSet::X, "{rule:?}");
+        analysis.after(&of, &changed);
+        assert_eq!(analysis.at_use(Value::new(1), reader), SourceSet::X, "{rule:?}");
+        let wrong = verify(&Counted { rule, is_whole: false });
+        assert_eq!(wrong, Err(vec![Mistake::NotSaid(Value::new(5), reader)]), "{rule:?}");
+    }
 }
