@@ -1,6 +1,6 @@
 ; Edits of accesses of stack slots in a kernel as a compiler writes it that does not optimise: its
-; arguments and variables are in slots, pointers to them as well. Each edit looks at the slots that it
-; concerns, and at no others.
+; arguments and variables are in slots, pointers to them as well. Each edit looks at the slots that
+; it concerns, and at no others.
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

@@ -1,5 +1,5 @@
-; A slot that holds an address may be read through a chain of casts. Each thread stores its own number
-; through that address.
+; A slot that holds an address may be read through a chain of casts. Each thread stores its own
+; number through that address.
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 

@@ -464,3 +464,29 @@ fn fixes_in_all_formats() {
     .assert_eq(&fixed.errors());
     assert_eq!(fixed.status, Some(0));
 }
+
+/// Two kernels of one template: text has the finding once and names the other kernel, JSON has both.
+/// No fix is tried for `--format line`; the run after it tries some, although findings are cached.
+#[test]
+fn kernels_of_a_template_have_one_finding() {
+    let text_of = "\
+template <typename T> __global__ void shift(const T *in, T *out) {
+  __shared__ T tile[64];
+  tile[threadIdx.x] = in[threadIdx.x];
+  out[threadIdx.x] = tile[(threadIdx.x + 1) % 64];
+}
+template __global__ void shift<float>(const float *, float *);
+template __global__ void shift<int>(const int *, int *);
+";
+    let Some(folder) = folder_with("k.cu", text_of) else { return };
+    let lines = text(&run(folder.path(), "check k.cu --group 64 --format line").stdout);
+    assert_eq!(lines.matches("PHX050").count(), 1, "{lines}");
+    assert!(lines.contains("1 error; judged: 2 kernels"), "{lines}");
+    let page = text(&run(folder.path(), "check k.cu --group 64").stdout);
+    assert_eq!(page.matches("PHX050").count(), 1, "{page}");
+    assert_eq!(page.matches("the same in `").count(), 1, "{page}");
+    assert!(page.contains("with this change the finding is gone"), "{page}");
+    let log = run(folder.path(), "check k.cu --group 64 --format json");
+    let log: Value = serde_json::from_slice(&log.stdout).expect("JSON");
+    assert_eq!(log[0]["diagnostics"].as_array().map(Vec::len), Some(2), "{log:#}");
+}

@@ -246,3 +246,45 @@ fn place(
     }
     ((place.line != 0 && !place.file.is_empty()).then_some(place), is_stub)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use phalanx_llvm::parse_module;
+
+    use super::*;
+
+    const MODULE: &str = r#"
+define i32 @f(ptr %p, i32 %n) !dbg !3 {
+  %read = load i32, ptr %p
+  %sum = add i32 %read, %n, !dbg !5
+  %at = getelementptr i32, ptr %p, i32 %n, !dbg !6
+  store i32 %sum, ptr %at, !dbg !7
+  %other = xor i32 %sum, 1
+  ret i32 %sum, !dbg !8
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!4}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, isOptimized: true, emissionKind: FullDebug)
+!1 = !DIFile(filename: "k.cu", directory: "/")
+!2 = !DISubroutineType(types: !{null})
+!3 = distinct !DISubprogram(name: "f", scope: !1, file: !1, line: 1, type: !2, spFlags: DISPFlagDefinition, unit: !0)
+!4 = !{i32 2, !"Debug Info Version", i32 3}
+!5 = !DILocation(line: 5, column: 1, scope: !3)
+!6 = !DILocation(line: 6, column: 1, scope: !3)
+!7 = !DILocation(line: 0, scope: !3)
+!8 = !DILocation(line: 8, column: 1, scope: !3)
+"#;
+
+    /// A load has the line of what reads it, a store that of its address; arithmetic has none.
+    #[test]
+    fn accesses_without_a_line() {
+        let parsed = parse_module(Arc::new(Context::new()), MODULE.as_bytes());
+        let module = parsed.unwrap_or_else(|error| panic!("{error}")).module;
+        let body = &module.functions[0].body;
+        let line = |inst| Location::in_program(&module, 0, inst).source.map(|place| place.line);
+        let lines: Vec<Option<u32>> = body.all_ids().map(line).collect();
+        assert_eq!(lines, [Some(5), Some(5), Some(6), Some(6), None, Some(8)]);
+    }
+}

@@ -254,7 +254,9 @@ impl<'a> Machine<'a, '_> {
         access.is_atomic = code.body.inst(inst).flags.contains(InstFlags::ATOMIC);
         access.value = value;
         if self.functions.all[number].parts.has_store(inst) {
-            let one = Term::Register("parts of a vector", [at].into_iter().collect());
+            // Another store may write another value.
+            let by = [number, super::program::index(inst)].map(|of| Val::number(of as u64));
+            let one = Term::Register("parts of a vector", [at, by[0], by[1]].into_iter().collect());
             access.value = Some(Val::of(self.terms.intern(one)));
         }
         self.access(thread, inst, access);

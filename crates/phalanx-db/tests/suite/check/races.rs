@@ -492,6 +492,26 @@ fn all_threads_write_parts_of_a_vector() {
         PHX050 error: 32 writes, 0 reads tile[0]
     "#]],
     );
+    // Two stores of different values.
+    let other = "%low = icmp ult i32 %t, 32
+        br i1 %low, label %a, label %b
+        a:
+        %one = load <4 x i32>, ptr addrspace(3) @tile
+        %two = insertelement <4 x i32> %one, i32 1, i64 0
+        store <4 x i32> %two, ptr addrspace(3) @tile
+        br label %b
+        b:
+        %three = load <4 x i32>, ptr addrspace(3) @tile
+        %four = insertelement <4 x i32> %three, i32 2, i64 0
+        store <4 x i32> %four, ptr addrspace(3) @tile
+        ret void";
+    check(
+        NVPTX,
+        other,
+        expect![[r#"
+        PHX050 error: 32 writes, 0 writes tile[0]
+    "#]],
+    );
     // A thread that writes the same may read what is there.
     let read = body.replace("ret void", "store <4 x i32> %old, ptr addrspace(1) %out\n ret void");
     check(NVPTX, &read, expect![[r#""#]]);
