@@ -43,7 +43,7 @@ impl Source for Kernel {
     fn say_value(&self, value: Value, to: &mut Sink<'_>) {
         let [id, n] = [Value::new(0), Value::new(1)];
         let (definition, reads) = match value.index() {
-            0 => (Definition::source(SourceSet::X), vec![]),
+            0 => (Definition::invariant(SourceSet::X), vec![]),
             1 => (Definition::PURE, vec![]),
             _ => (Definition::PURE, vec![id, n]),
         };

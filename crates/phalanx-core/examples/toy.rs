@@ -46,7 +46,7 @@ struct Function {
 impl Function {
     fn say(&self, number: usize, op: &Op, at: Block, to: &mut Sink<'_>) {
         let (definition, reads) = match op {
-            Op::ThreadId => (Definition { seed: SourceSet::X, ..Definition::PURE }, vec![]),
+            Op::ThreadId => (Definition::invariant(SourceSet::X), vec![]),
             Op::Size => (Definition::PURE, vec![]),
             Op::Add(a, b) | Op::Less(a, b) => (Definition::PURE, vec![*a, *b]),
             // Unknown, but one value for the wave.
@@ -159,8 +159,10 @@ fn main() {
     // Parallel edges: the branch of b0 chooses what %3 is.
     assert_eq!(analysis.sources(Value::new(3)), SourceSet::X);
     let chain = analysis.explain(Fact::Value(Value::new(4)), SourceSet::X);
-    let facts: Vec<String> = chain.iter().map(|link| format!("{:?}", link.fact)).collect();
-    println!("  why %4: {}", facts.join(" <- "));
+    let node = |node| format!("{:?}", analysis.graph().place(node));
+    for link in &chain {
+        println!("  {}", link.describe(&node, &|value| format!("%{}", value.raw())));
+    }
 
     // One value per wave instead of one per thread. Only that is said.
     function.blocks[0].instructions[0].1 = Op::Broadcast(1);

@@ -261,6 +261,7 @@ impl Analysis {
         if retained.edited_table().room() < source.value_count() {
             return None;
         }
+        let known = retained.edited_table().reported();
         retained.table().grow(source.value_count(), 0);
         let mut sink = said.sink(retained.table());
         for change in changes {
@@ -280,6 +281,7 @@ impl Analysis {
             }
         }
         let behind = sink.settle();
+        said.state_unsaid(known..source.value_count(), entry, retained.table());
         if !said.slots.is_empty() && !retained.edited_table().has_memory() {
             return None;
         }
@@ -347,33 +349,44 @@ impl Analysis {
         self.said.slots.owner(value)
     }
 
-    /// What a value depends on where it is computed.
+    /// What a value depends on where it is computed. A number that the IR has not said, or has said
+    /// to be [gone](Change::Gone), has [`OPAQUE_THREAD`](SourceSet::OPAQUE_THREAD); outside of a
+    /// region, what everything [outside](Region::outside) has.
     #[must_use]
     pub fn sources(&self, value: Value) -> SourceSet {
         self.answer().value(value)
     }
 
-    /// What a value depends on where it is read: also on when threads left the cycles around it.
+    /// What a value depends on where it is read: also on when threads left the cycles around it. A
+    /// reader that does not read the value stands for a place: what another one would see there.
     #[must_use]
     pub fn at_use(&self, value: Value, reader: Reader) -> SourceSet {
         let user = match reader {
-            Reader::Value(user) if self.said.is_unread_operand(value, user) => {
-                return self.sources(value) | self.left_between(value, user);
-            }
             Reader::Value(user) => User::value(user),
             Reader::End(block) => User::terminator(self.said.graph.node(block)),
         };
-        self.answer().at_use(value, user)
+        let reads = match &self.answer {
+            Answer::Kept(retained) => retained.edited_table().reads(user, value),
+            Answer::Anew(anew) => anew.0.affects().users(value).contains(&user),
+        };
+        match reads {
+            true => self.answer().at_use(value, user),
+            false => self.sources(value) | self.left_between(value, reader),
+        }
     }
 
-    /// What decides in which round threads leave the cycles that a value is computed in and another
-    /// one is not. O(cycles that threads leave in different rounds).
-    fn left_between(&self, value: Value, user: Value) -> SourceSet {
+    /// What decides in which round threads leave the cycles that a value is computed in and a
+    /// reader is not. O(cycles that threads leave in different rounds).
+    fn left_between(&self, value: Value, reader: Reader) -> SourceSet {
         let block = |value: Value| match &self.answer {
             Answer::Kept(retained) => retained.edited_table().block(value),
             Answer::Anew(anew) => anew.0.block(value),
         };
-        let (home, at) = (block(value), block(user));
+        let home = block(value);
+        let at = match reader {
+            Reader::Value(user) => block(user),
+            Reader::End(block) => self.said.graph.node(block),
+        };
         let (cycles, answer) = (&self.graphs.cycles, self.answer());
         let left = answer.cycles_with_divergent_exit().iter();
         let left = left.filter(|(cycle, _)| !cycles.contains(*cycle, at));
@@ -497,6 +510,7 @@ fn all(source: &dyn Source, env: Option<RegionFrame>) -> (Said, Graphs, Editable
     for block in sorted(behind) {
         said.state_arguments(block, &graphs.cfg, &mut table);
     }
+    said.state_unsaid(0..values, first, &mut table);
     if !said.slots.is_empty() {
         // Room for a quarter more values; when it is used up, the table is rebuilt.
         table.leave_room(values + values / 4 + 64);

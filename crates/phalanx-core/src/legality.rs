@@ -134,7 +134,8 @@ pub enum Refusal {
         /// Header of the cycle.
         header: Node,
     },
-    /// The place is not where all threads enter the cycle.
+    /// The place is not the one block from which threads enter the cycle, or it leads elsewhere,
+    /// too.
     NotBefore {
         /// The place.
         place: Node,
@@ -237,9 +238,9 @@ impl Refusal {
             }
             Self::NotBefore { place, header } => {
                 format!(
-                    "not all threads that enter the cycle of {} come from {}",
-                    name(header),
-                    name(place)
+                    "{} is not the one block before the cycle of {}, or leads elsewhere, too",
+                    name(place),
+                    name(header)
                 )
             }
             Self::Irreducible { header } => {
@@ -393,7 +394,8 @@ impl Legality<'_> {
             return Err(Refusal::Irreducible { header });
         }
         let mut before = cfg.predecessors(header).iter().filter(|&&p| !cycles.contains(cycle, p));
-        if before.any(|&pred| pred != to) || cfg.successors(to) != [header] {
+        let leads_elsewhere = cfg.successors(to).iter().any(|&next| next != header);
+        if before.any(|&pred| pred != to) || leads_elsewhere {
             return Err(Refusal::NotBefore { place: to, header });
         }
         // A group that loses threads by an exit makes the later rounds with fewer.

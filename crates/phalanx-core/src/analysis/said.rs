@@ -4,8 +4,9 @@
 //! argument takes depends on the nodes that stand on edges, and what a load reads on all stores.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use phalanx_graph::Cfg;
+use phalanx_graph::{BitSet, Cfg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::region::RegionFrame;
@@ -29,8 +30,8 @@ pub(super) struct Said {
     arguments: Vec<Vec<Option<Value>>>,
     /// By block.
     pub(super) edges: Vec<Vec<SaidEdge>>,
-    /// By value: operands that its sources do not depend on, but that are read.
-    unread: FxHashMap<Value, Vec<Value>>,
+    /// Values that were said and are not gone.
+    values: BitSet,
     /// Where an argument stands.
     place: FxHashMap<Value, (Block, usize)>,
     pub(super) slots: Slots,
@@ -76,7 +77,7 @@ impl Sink<'_> {
             return record.value(value, at, reads);
         }
         self.forget_argument(value);
-        self.said.unread.remove(&value);
+        self.said.has_said(value);
         let (at, given) = match &self.said.env {
             Some(env) => env.place(value, at),
             None => (at, None),
@@ -106,9 +107,6 @@ impl Sink<'_> {
             return record.value(value, at, reads);
         }
         self.value(value, at, parts.definition, parts.image.as_ref(), parts.reads);
-        if parts.reads.len() < reads.len() {
-            self.said.unread.insert(value, reads.to_vec());
-        }
     }
 
     /// A value that comes into a block by its edges, as the argument of this position.
@@ -117,7 +115,7 @@ impl Sink<'_> {
             return record.argument(value, at, position);
         }
         self.forget_argument(value);
-        self.said.unread.remove(&value);
+        self.said.has_said(value);
         self.said.slots.forget_load(value);
         let placed = self.said.env.as_ref().map(|env| env.place_argument(value, at));
         if let Some((at, Some(sources))) = placed {
@@ -127,7 +125,9 @@ impl Sink<'_> {
         if arguments.len() <= position {
             arguments.resize(position + 1, None);
         }
-        arguments[position] = Some(value);
+        if let Some(other) = arguments[position].replace(value) {
+            self.said.values.remove(other.index());
+        }
         self.said.place.insert(value, (at, position));
         self.behind.insert(at);
     }
@@ -200,6 +200,7 @@ impl Sink<'_> {
         let Some(env) = &self.said.env else { return };
         let before = env.before;
         for (value, sources) in env.given() {
+            self.said.has_said(value);
             self.given(value, before, sources);
         }
     }
@@ -227,7 +228,8 @@ impl Sink<'_> {
     }
 
     pub(super) fn gone(&mut self, value: Value, entry: Block) {
-        self.value(value, entry, Definition::IMPURE, None, &[]);
+        self.value(value, entry, Definition::source(self.said.of_unsaid()), None, &[]);
+        self.said.values.remove(value.index());
     }
 
     /// Forgets what a block had, before it says what it has.
@@ -275,16 +277,34 @@ pub(super) fn recorded(mut record: Record, block: Block, source: &dyn Source) ->
 }
 
 impl Said {
-    /// Whether a value is an operand of another one that does not depend on it.
-    pub(super) fn is_unread_operand(&self, value: Value, user: Value) -> bool {
-        self.unread.get(&user).is_some_and(|operands| operands.contains(&value))
+    fn has_said(&mut self, value: Value) {
+        self.values.raise(value.index() + 1);
+        self.values.insert(value.index());
+    }
+
+    /// What a value differs by that the IR does not say: nothing is known of it.
+    fn of_unsaid(&self) -> SourceSet {
+        self.env.as_ref().map_or(SourceSet::OPAQUE_THREAD, RegionFrame::outside)
+    }
+
+    /// States the values of some numbers that were not said.
+    pub(super) fn state_unsaid(
+        &self,
+        numbers: Range<usize>,
+        entry: Block,
+        table: &mut EditableTable,
+    ) {
+        let (node, unknown) = (self.graph.node(entry), Definition::source(self.of_unsaid()));
+        for value in numbers.filter(|&number| !self.values.contains(number)).map(Value::new) {
+            table.set_value(value, node, unknown, None, &[]);
+        }
     }
 
     pub(super) fn new(blocks: usize) -> Self {
         Self {
             graph: BlockGraph::new(blocks),
             arguments: vec![Vec::new(); blocks],
-            unread: FxHashMap::default(),
+            values: BitSet::new(0),
             edges: vec![Vec::new(); blocks],
             place: FxHashMap::default(),
             slots: Slots::default(),

@@ -2,9 +2,9 @@
 //!
 //! # What
 //!
-//! [`Analysis`](super::Analysis) takes what a [`Source`] says as it is: a value that is read but
-//! was never said counts as one that is the same for all threads, and an edge belongs to the block
-//! whose end was said last. So an adapter with a mistake gets wrong answers without any sign.
+//! [`Analysis`](super::Analysis) takes what a [`Source`] says as it is: an edge belongs to the block
+//! whose end was said last, a value that was never said may be anything. So an adapter with a
+//! mistake gets wrong or imprecise answers without any sign.
 //! [`verify`] lets the IR say all of its function, and lists what cannot be right ([`Mistake`]):
 //!
 //! ```text
@@ -44,6 +44,9 @@ pub enum Mistake {
     OtherBlock(Block),
     /// The end of a block that can be reached is never said.
     NoEnd(Block),
+    /// A block says its end, and no path leads to it from the entry. Its edges count, so that
+    /// answers about what is behind it are less precise than they could be.
+    NotReached(Block),
     /// The end of a block is said twice.
     TwoEnds(Block),
     /// A value is said twice, in these blocks.
@@ -79,6 +82,9 @@ impl fmt::Display for Mistake {
                 "{block:?} says the end or slots of another block, or an edge before its own end"
             ),
             Self::NoEnd(block) => write!(f, "the end of {block:?} is not said"),
+            Self::NotReached(block) => {
+                write!(f, "{block:?} is said, and no path leads to it from the entry")
+            }
             Self::TwoEnds(block) => write!(f, "the end of {block:?} is said twice"),
             Self::SaidTwice(value, first, second) => {
                 write!(f, "{value:?} is said twice, in {first:?} and in {second:?}")
@@ -240,8 +246,10 @@ impl Record {
         let dom = DomTree::new(&cfg);
         for (from, block) in self.blocks.iter().enumerate() {
             let at = Block::new(from);
-            if !block.has_end && dom.is_reachable(node(at)) {
-                self.mistakes.push(Mistake::NoEnd(at));
+            match dom.is_reachable(node(at)) {
+                true if !block.has_end => self.mistakes.push(Mistake::NoEnd(at)),
+                false if block.has_end => self.mistakes.push(Mistake::NotReached(at)),
+                _ => {}
             }
             for (to, brings) in &block.edges {
                 let arguments = &self.blocks[to.index()].arguments;

@@ -56,6 +56,16 @@ impl Definition {
         Self { seed, transfer: Transfer::Propagate, is_pure: false }
     }
 
+    /// Introduces these sources and propagates its operands' too, and gives a thread the same
+    /// result each time: the thread's index, the number of its lane or of its wave.
+    ///
+    /// Computed in a loop that threads leave in different rounds, it has no other sources behind
+    /// the loop, which a value from [`source`](Self::source) has.
+    #[must_use]
+    pub const fn invariant(seed: SourceSet) -> Self {
+        Self { seed, transfer: Transfer::Propagate, is_pure: true }
+    }
+
     /// Depends on these sources and nothing else.
     #[must_use]
     pub const fn fixed(seed: SourceSet) -> Self {

@@ -50,7 +50,7 @@ mod ways;
 use crate::SourceSet;
 use phalanx_graph::{CycleId, Node};
 
-use crate::affect::{User, Value};
+use crate::affect::{User, UserKind, Value};
 use crate::divergence::{Divergence, Flow, ValueTable};
 
 /// All derivations of a function, see the [module documentation](self). Answers
@@ -158,6 +158,80 @@ impl Cause {
             Cause::Control { branch, by_block: true } => Some(Fact::Block(*branch)),
             Cause::Control { branch, by_block: false } => Some(Fact::Terminator(*branch)),
         }
+    }
+}
+
+impl Fact {
+    /// What it is about in a few words, with names for blocks and values.
+    #[must_use]
+    pub fn describe(
+        self,
+        block: &dyn Fn(Node) -> String,
+        value: &dyn Fn(Value) -> String,
+    ) -> String {
+        match self {
+            Self::Value(of) => value(of),
+            Self::Use(of, user) => match user.kind() {
+                UserKind::Value(by) => format!("{}, read by {}", value(of), value(by)),
+                UserKind::Terminator(at) => {
+                    format!("{}, read at the end of {}", value(of), block(at))
+                }
+            },
+            Self::Terminator(of) => format!("the way that threads take from {}", block(of)),
+            Self::Block(of) => format!("whether a thread executes {}", block(of)),
+        }
+    }
+}
+
+impl Link {
+    /// The link in a sentence, with names for blocks and values.
+    ///
+    /// ```text
+    /// v4 depends on {x}: it reads v3
+    /// v3 depends on {x}: threads that part at the end of b0 bring it different values
+    /// the way that threads take from b0 depends on {x}: it reads v0
+    /// v0 depends on {x}: it is the source
+    /// ```
+    #[must_use]
+    pub fn describe(
+        &self,
+        block: &dyn Fn(Node) -> String,
+        value: &dyn Fn(Value) -> String,
+    ) -> String {
+        let fact = self.fact.describe(block, value);
+        let parted = |separation: &Separation| {
+            let exit = separation.exit.map(|(from, to)| {
+                format!(
+                    ", and leave a cycle from {} to {} in different rounds",
+                    block(from),
+                    block(to)
+                )
+            });
+            let exit = exit.unwrap_or_default();
+            format!("threads that part at the end of {}{exit}", block(separation.branch))
+        };
+        let cause = match &self.cause {
+            Cause::Source => "it is the source".to_owned(),
+            Cause::Operand(read) => match self.fact {
+                Fact::Use(..) => "the value does where it is computed".to_owned(),
+                _ => format!("it reads {}", value(*read)),
+            },
+            Cause::Join(separation) => format!("{} bring it different values", parted(separation)),
+            Cause::Temporal { value: read, separation, .. } => {
+                format!("{} read {} of their last round", parted(separation), value(*read))
+            }
+            Cause::Assumed { separation, .. } => format!(
+                "{} may be in different rounds of the cycle with several entries around it",
+                parted(separation)
+            ),
+            Cause::Control { branch, by_block: false } => {
+                format!("{} decides it by the way that threads take from it", block(*branch))
+            }
+            Cause::Control { branch, by_block: true } => {
+                format!("{} decides it, which not all threads execute", block(*branch))
+            }
+        };
+        format!("{fact} depends on {}: {cause}", self.source)
     }
 }
 

@@ -155,6 +155,23 @@ fn a_cycle_that_is_left_together() {
     );
 }
 
+/// Both ways of a branch may lead to the header.
+#[test]
+fn a_cycle_behind_two_edges() {
+    let both = Example::new(&[(0, 1), (0, 1), (1, 1), (1, 2)], &[0]);
+    let past = Example::new(&[(0, 1), (0, 2), (1, 1), (1, 2)], &[]);
+    check(
+        &[
+            ("hoist 1 to 0 over both edges", both.legality().hoist(n(1), n(0), true)),
+            ("hoist 1 to 0, which may go past it", past.legality().hoist(n(1), n(0), true)),
+        ],
+        &expect![[r#"
+            hoist 1 to 0 over both edges: yes
+            hoist 1 to 0, which may go past it: 0 is not the one block before the cycle of 1, or leads elsewhere, too
+        "#]],
+    );
+}
+
 #[test]
 fn a_cycle_that_is_left_by_some() {
     let example = Example::new(LOOP, &[1]);

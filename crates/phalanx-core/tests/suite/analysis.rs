@@ -1,7 +1,9 @@
 //! An IR that says its function, and after edits only what changed, is answered as one that is
 //! analysed from scratch.
 
-use phalanx_core::analysis::{Analysis, Brought, Change, Reader, Sink, Slot, SlotEvent, Source};
+use phalanx_core::analysis::{
+    Analysis, Brought, Change, Reader, Sink, Slot, SlotEvent, Source, verify,
+};
 use phalanx_core::block_graph::Block;
 use phalanx_core::control::control_divergence;
 use phalanx_core::divergence::repair::Outcome;
@@ -277,11 +279,65 @@ fn what_is_gone_is_forgotten() {
     changes.extend((0..=last).map(|block| Change::Block(Block::new(block))));
     analysis.after(&Said::new(&program), &changes);
     assert!(values.clone().count() > 0);
-    assert!(values.clone().all(|value| analysis.sources(value).is_empty()));
+    // Of what is gone nothing is known.
+    assert!(values.clone().all(|value| analysis.sources(value) == SourceSet::OPAQUE_THREAD));
     let fresh = Analysis::new(&Said::new(&program));
     let mut all = (0..program.value_count).map(Value::from_raw);
     assert!(all.all(|value| analysis.sources(value) == fresh.sources(value)));
     assert!((0..last).map(Block::new).all(|b| analysis.control(b) == fresh.control(b)));
+}
+
+/// A number that was never said, also among those that a change brings, is unknown where it is
+/// asked for and where it is read.
+#[test]
+fn what_was_never_said_is_unknown() {
+    let mut program = generate::program(&mut SmallRng::seed_from_u64(3), 6);
+    let never = Value::from_raw(program.value_count);
+    program.value_count += 1;
+    let mut analysis = Analysis::new(&Said::new(&program));
+    assert_eq!(analysis.sources(never), SourceSet::OPAQUE_THREAD);
+    let (later, reader) = (program.value_count, program.value_count + 1);
+    program.value_count += 2;
+    let reads = Operation::Test(Operand::Value(later));
+    program.blocks[0].operations.push((reader, reads));
+    let said = Said::new(&program);
+    analysis.after(&said, &[Change::Value(Value::from_raw(reader))]);
+    for value in [later, reader].map(Value::from_raw) {
+        assert_eq!(analysis.sources(value), SourceSet::OPAQUE_THREAD);
+    }
+    assert_eq!(analysis.difference(&said), None);
+}
+
+/// What a value would be for a new reader is answered by any reader in the same place: never less
+/// than what the new one sees.
+#[test]
+fn a_reader_stands_for_its_place() {
+    let (mut places, mut temporal) = (0, 0);
+    for seed in 0..200 {
+        let program = generate::program(&mut SmallRng::seed_from_u64(seed), 8);
+        let analysis = Analysis::new(&Said::new(&program));
+        let all = (0..program.value_count).flat_map(|value| {
+            (0..program.blocks.len()).map(move |block| (Value::from_raw(value), block))
+        });
+        for (value, at) in all {
+            let mut more = program.clone();
+            let new = more.value_count;
+            more.value_count += 1;
+            let reads = Operation::Test(Operand::Value(value.raw()));
+            more.blocks[at].operations.push((new, reads));
+            let said = Said::new(&more);
+            if verify(&said).is_err() {
+                continue;
+            }
+            let expected = Analysis::new(&said).at_use(value, Reader::Value(Value::from_raw(new)));
+            let at = Block::new(at);
+            let found = analysis.at_use(value, Reader::End(at));
+            assert!(found.contains(expected), "seed {seed}: {value:?} in {at:?}\n{program:#?}");
+            places += 1;
+            temporal += usize::from(expected != analysis.sources(value));
+        }
+    }
+    assert!(places > 5_000 && temporal > 10, "{places} {temporal}");
 }
 
 /// Motions are judged by what is known after changes, as from scratch. Both verdicts occur.

@@ -153,6 +153,7 @@ fn ends_and_edges_of_other_blocks() {
         expect![[r#"
             b1 says the end or slots of another block, or an edge before its own end
             b2 says the end or slots of another block, or an edge before its own end
+            b3 is said, and no path leads to it from the entry
             the end of b2 is said twice
         "#]],
     );
@@ -194,6 +195,23 @@ fn edges_that_bring_to_no_argument() {
             an edge of b1 brings something to argument 0 of b3, which is not said
             an edge of b1 brings something to argument 1 of b3, which is not said
             an edge of b2 brings something to argument 0 of b3, which is not said
+        "#]],
+    );
+}
+
+#[test]
+fn a_block_that_is_said_and_not_reached() {
+    check(
+        |at, to| {
+            if at == 0 {
+                to.value(value(0), block(0), Definition::source(SourceSet::LANE), None, &[]);
+                to.end(block(0), SourceSet::EMPTY, &[]);
+                to.edge(block(2), &[]);
+            }
+            at == 0
+        },
+        expect![[r#"
+            b1 is said, and no path leads to it from the entry
         "#]],
     );
 }

@@ -335,7 +335,7 @@ impl EditableTable {
     }
 
     #[inline]
-    pub(super) fn reads(&self, user: User, value: Value) -> bool {
+    pub(crate) fn reads(&self, user: User, value: Value) -> bool {
         self.operands(user).binary_search(&value).is_ok()
     }
 
