@@ -1,7 +1,8 @@
 //! The public items of a crate, by module, as text that a test compares with a file.
 //!
 //! The list is made from the text of the sources: items and methods that are `pub`, in modules that
-//! are public or that a public one names in a `pub use`. Fields, variants and required methods of
+//! are public or that a public one names in a `pub use`. Of other modules only the methods are
+//! listed, since they may be methods of a public type. Fields, variants and required methods of
 //! traits are not listed.
 //!
 //! ```text
@@ -68,6 +69,13 @@ fn head(item: &str) -> &str {
     item[..end.unwrap_or(item.len())].trim_end()
 }
 
+/// Whether an item of a text is a method: it is indented there.
+fn is_method(item: &str, text: &str) -> bool {
+    let head = item.split('(').next().unwrap_or(item);
+    (item.starts_with("pub fn") || item.starts_with("pub const fn"))
+        && text.lines().any(|line| line.starts_with("    ") && line.trim_start().starts_with(head))
+}
+
 /// The file of a module.
 fn file(folder: &Path, name: &str) -> PathBuf {
     let flat = folder.join(format!("{name}.rs"));
@@ -84,14 +92,23 @@ fn file(folder: &Path, name: &str) -> PathBuf {
 #[expect(clippy::disallowed_methods, reason = "the list is made from the sources of a crate")]
 pub fn list(name: &str, source: &Path) -> String {
     let mut list = String::new();
-    let mut work = vec![(name.to_owned(), source.join("lib.rs"), source.to_path_buf())];
-    while let Some((path, file_of, folder)) = work.pop() {
+    let mut work = vec![(name.to_owned(), source.join("lib.rs"), source.to_path_buf(), true)];
+    while let Some((path, file_of, folder, is_public)) = work.pop() {
         let text = fs::read_to_string(&file_of).expect("a module has a file");
         let items = items(&text);
-        let _ = writeln!(list, "{path}");
-        items.iter().for_each(|item| _ = writeln!(list, "    {item}"));
+        let listed: Vec<&String> =
+            items.iter().filter(|item| is_public || is_method(item, &text)).collect();
+        if is_public || !listed.is_empty() {
+            let _ = writeln!(list, "{path}");
+        }
+        listed.iter().for_each(|item| _ = writeln!(list, "    {item}"));
+        let mut is_for_tests = false;
         let declared = text.lines().filter_map(|line| {
-            line.strip_prefix("pub mod ").or(line.strip_prefix("mod "))?.strip_suffix(';')
+            let is_attribute = line.starts_with("#[");
+            let skipped = is_for_tests && !is_attribute;
+            is_for_tests = is_attribute && (is_for_tests || line.contains("test"));
+            let name = line.strip_prefix("pub mod ").or(line.strip_prefix("mod "))?;
+            name.strip_suffix(';').filter(|_| !skipped)
         });
         let is_named = |name: &str| {
             items.iter().any(|item| {
@@ -100,10 +117,11 @@ pub fn list(name: &str, source: &Path) -> String {
                 *item == format!("pub mod {name}") || target.starts_with(&format!("{name}::"))
             })
         };
-        let mut inner: Vec<&str> = declared.filter(|name| is_named(name)).collect();
+        let mut inner: Vec<&str> = declared.collect();
         inner.sort_unstable();
         for name in inner.into_iter().rev() {
-            work.push((format!("{path}::{name}"), file(&folder, name), folder.join(name)));
+            let (path, is_public) = (format!("{path}::{name}"), is_public && is_named(name));
+            work.push((path, file(&folder, name), folder.join(name), is_public));
         }
     }
     list
