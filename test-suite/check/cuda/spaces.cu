@@ -63,3 +63,18 @@ extern "C" __global__ void right_mixed(int *out, int where) {
   int *from = where ? other : tile;
   out[threadIdx.x] = from[threadIdx.x ^ 1];
 }
+
+extern "C" __global__ void wrong_null(int *out) {
+  // Compilers delete the load unless it is volatile.
+  out[threadIdx.x] = ((volatile int *)nullptr)[1];
+}
+
+extern "C" __global__ void wrong_number(int value) {
+  *(volatile int *)0x87654320 = value;
+}
+
+extern "C" __global__ void right_number(unsigned long long address, int *out) {
+  // An integer that becomes a pointer is any pointer.
+  char *none = nullptr;
+  out[threadIdx.x] = *(int *)(none + address);
+}

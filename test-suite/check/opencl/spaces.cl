@@ -47,3 +47,16 @@ kernel void right_mixed(global int *out, global int *other, int where) {
   generic int *from = where ? (generic int *)out : (generic int *)other;
   out[get_local_id(0)] = from[get_local_id(0) ^ 1];
 }
+
+kernel void wrong_null(global int *out) {
+  out[get_local_id(0)] = ((volatile global int *)0)[1];
+}
+
+kernel void right_null(global int *out) {
+  // Address 0 of workgroup memory is an ordinary one.
+  out[get_local_id(0)] = ((volatile local int *)0)[1];
+}
+
+kernel void wrong_number(int value) {
+  *(volatile global int *)0x87654320 = value;
+}

@@ -130,6 +130,8 @@ rules! {
     EscapingPrivate "PHX032" "escaping-private" "the address of private memory is stored where other threads read it",
     /// An access through a pointer that may lead to more than one space.
     MixedSpaces "PHX033" "mixed-spaces" "an access of which no single memory space is known",
+    /// An access of an address that the program states as a number, or of null.
+    FixedAddress "PHX034" "fixed-address" "an access of null, or of an address that is a number",
     /// Memory that a kernel only reads, but that cannot be treated as read-only.
     CoherentLoad "PHX040" "coherent-load" "memory that is only read is loaded as if others wrote it",
     /// A load with one address for the wave that is no scalar load.
@@ -185,6 +187,7 @@ impl Rule {
             | Rule::OutOfBounds
             | Rule::LostIndex
             | Rule::PendingCopy
+            | Rule::FixedAddress
             | Rule::MixedSpaces => Level::Warning,
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation
@@ -253,6 +256,8 @@ pub struct Finding {
     pub access: Option<AccessCost>,
     /// Addresses that lead where they should not, if the finding is about that.
     pub leads: Vec<Lead>,
+    /// The number that the program states as an address, if the finding is about that.
+    pub address: Option<u64>,
     /// Why no launch has the threads that a barrier waits for, if the finding is about that.
     pub fault: Option<CountFault>,
     /// Why a load is in no cheaper class, if the finding is about that.
@@ -281,6 +286,7 @@ impl Finding {
             safe: Vec::new(),
             access: None,
             leads: Vec::new(),
+            address: None,
             fault: None,
             refusal: None,
             clash: None,

@@ -8,9 +8,10 @@
 //! | [`Rule::ConstantStore`] | a write through an address that leads only to constant memory, or to a constant variable | error |
 //! | [`Rule::ContradictedCast`] | a cast to a space that has none of the memories that its operand may lead to | error if the result is accessed, otherwise warning |
 //! | [`Rule::EscapingPrivate`] | the address of private memory is stored where other threads read it: for them it leads elsewhere | warning |
+//! | [`Rule::FixedAddress`] | an access of null in generic or device memory; or of another number | error for null, otherwise warning |
 //! | [`Rule::MixedSpaces`] | a generic access for which no single space is known, for targets without generic accesses | error, or warning if nothing is known of the address |
 //!
-//! The first three follow from what an address *must* be: all memories that it may lead to are
+//! The first three rules follow from what an address *must* be: all memories that it may lead to are
 //! wrong. [`MemoryKinds`] are upper bounds, so a finding is certain if the instruction is executed
 //! with an address that leads anywhere at all.
 //!
@@ -25,7 +26,7 @@
 
 use phalanx_graph::DomTree;
 use phalanx_ir::{BlockId, GlobalName, InstId, Opcode, Value, constant::ConstKind, flow::node_of};
-use phalanx_target::{Architecture, Scope};
+use phalanx_target::{AddressSpace, Architecture, Scope, SpaceKind};
 use smallvec::SmallVec;
 
 pub use super::finding::Lead;
@@ -39,6 +40,9 @@ use crate::{
 
 /// How many steps of an address, and how many users of a cast, are looked at.
 const STEPS: usize = 64;
+
+/// Smaller numbers are addresses of members and elements behind null.
+const NEAR_NULL: u64 = 4096;
 
 /// The facts that the rules read.
 #[derive(Clone, Copy)]
@@ -156,7 +160,17 @@ fn lead(of: SpaceContext<'_>, inst: InstId, operand: u32) -> Lead {
 fn conflicts(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
     let code = of.code;
     let mut found = Vec::new();
-    for accessed in accessed(code, inst).iter().filter(|accessed| accessed.is_written) {
+    let all = accessed(code, inst);
+    let fixed = |accessed: &Accessed| {
+        let operand = code.body.operands(inst)[accessed.operand as usize];
+        fixed_address(of, operand)
+    };
+    if let Some(address) = all.iter().find_map(fixed) {
+        let level = if address < NEAR_NULL { Level::Error } else { Level::Warning };
+        let finding = finding(Rule::FixedAddress, level, inst, Vec::new());
+        found.push(Finding { address: Some(address), ..finding });
+    }
+    for accessed in all.iter().filter(|accessed| accessed.is_written) {
         let lead = lead(of, inst, accessed.operand);
         let is_constant = lead.memories == SpaceSet::CONSTANT
             || is_constant_variable(of, code.body.operands(inst)[accessed.operand as usize]);
@@ -172,6 +186,44 @@ fn conflicts(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
         _ => {}
     }
     found
+}
+
+/// The number that an address of generic or device memory is, or that it is a fixed distance from.
+///
+/// A number with an index that is not known is none: `(char *)0 + x` makes a pointer of any integer.
+fn fixed_address(of: SpaceContext<'_>, address: Value) -> Option<u64> {
+    let Code { context, body, .. } = of.code;
+    let space = context.type_kind(crate::code::value_type(of.code, address)?).address_space()?;
+    let kind = AddressSpace::of(of.architecture, space).kind();
+    if !matches!(kind, SpaceKind::Generic | SpaceKind::Global | SpaceKind::Constant) {
+        return None;
+    }
+    let mut address = address;
+    for _ in 0..STEPS {
+        let Some(inst) = address.as_inst() else { break };
+        let operands = body.operands(inst);
+        match body.inst(inst).opcode {
+            Opcode::GetElementPtr if operands[1..].iter().all(|at| at.as_const().is_some()) => {}
+            Opcode::BitCast | Opcode::Freeze | Opcode::IntToPtr => {}
+            _ => return None,
+        }
+        address = operands[0];
+    }
+    let mut constant = address.as_const()?;
+    for _ in 0..STEPS {
+        match &context.const_data(constant).kind {
+            ConstKind::Null | ConstKind::Zero => return Some(0),
+            ConstKind::Int(number) => return number.to_u64(),
+            ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
+                (Opcode::GetElementPtr | Opcode::BitCast | Opcode::IntToPtr, Some(&base)) => {
+                    constant = base;
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether an address is inside of a constant variable.
@@ -280,7 +332,7 @@ fn mixed_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
         let all = model.of(generic);
         lead.memories = lead.memories.and(all);
         let is_one = model.narrowest(lead.memories).is_some_and(|space| space != generic);
-        if is_one || lead.memories.is_empty() {
+        if is_one || lead.memories.is_empty() || fixed_address(of, address).is_some() {
             continue;
         }
         let level = if lead.memories == all { Level::Warning } else { Level::Error };

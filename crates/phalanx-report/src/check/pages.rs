@@ -45,6 +45,7 @@ pages! {
     ContradictedCast "PHX031",
     EscapingPrivate "PHX032",
     MixedSpaces "PHX033",
+    FixedAddress "PHX034",
     CoherentLoad "PHX040",
     LaneByLaneLoad "PHX041",
     GridWait "PHX042",

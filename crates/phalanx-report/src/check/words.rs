@@ -170,6 +170,13 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             Level::Error => format!("{what} may lead to {}", led(finding, 0)),
             _ => format!("nothing is known of where {what} leads"),
         },
+        Rule::FixedAddress => match (finding.address, finding.level) {
+            (Some(0) | None, _) => "a null pointer is accessed".to_owned(),
+            (Some(bytes), Level::Error) => {
+                format!("a null pointer is accessed: byte {bytes} of what it leads to")
+            }
+            (Some(number), _) => format!("the address {number:#x} is accessed"),
+        },
         Rule::CoherentLoad => "nothing here writes this memory, but it may be written".to_owned(),
         Rule::LaneByLaneLoad => "each lane loads what is one for the wave".to_owned(),
     }
@@ -249,6 +256,10 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         },
         Rule::EscapingPrivate => "in the hands of another thread it leads elsewhere",
         Rule::MixedSpaces => "no single space has all of it",
+        Rule::FixedAddress => match finding.level {
+            Level::Error => "no object is at this address",
+            _ => "no object is known to be at this address",
+        },
         Rule::CoherentLoad => "no `ld.global.nc`",
         Rule::LaneByLaneLoad => "no `s_load`",
     }
@@ -398,6 +409,7 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::MixedSpaces => {
             "make a copy of the code for each space, or let the pointer come from one of them"
         }
+        Rule::FixedAddress => "access an object of the program, or let the host pass the address",
         Rule::CoherentLoad | Rule::LaneByLaneLoad => finding.refusal.map_or("", unblock),
         Rule::GroupParted => {
             "let all ways to the operation lead through the block where threads are together again"
