@@ -1,10 +1,12 @@
 //! `phalanx check`.
 
+mod again;
 mod baseline;
 mod config;
 mod fixes;
 mod once;
 mod rules;
+mod sizes;
 mod stored;
 mod units;
 mod watch;
@@ -15,23 +17,23 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use anyhow::Context as _;
 use phalanx::{
     ModuleId, Session,
-    analysis::check::{Rule, coverage::Coverage},
+    analysis::check::coverage::Coverage,
     db::{Database, FunctionEntry, FunctionInput, ModuleEditError, queries},
     report::{
         check::{
             Checker, Diagnostic, Judged, LinedText, Location, LogOptions, ModuleText, Run, Side,
-            SourceFile, against, distinct, findings, page_of, sarif, source_name, write_github,
-            write_github_summary, write_judged, write_line, write_summary, write_text,
+            SourceFile, against, distinct, findings, page_of, sarif, source_name, symbol_name,
+            write_github, write_github_summary, write_judged, write_line, write_summary,
+            write_text,
         },
         explain::UnknownName,
     },
     target::LaunchStatement,
 };
 
-use phalanx_source::{About, Digest, Entry, Hasher, Language};
+use phalanx_source::{About, Digest, Entry, Hasher};
 
 use crate::{
     analyze::read,
@@ -39,7 +41,6 @@ use crate::{
     files::{Files, FilesOf},
     functions,
     input::{self, Origin, Reader, Source, compiled_by},
-    run::extents,
     status::Status,
     terminal::{self, Terminal},
 };
@@ -48,6 +49,7 @@ use config::Levels;
 pub(crate) use fixes::Trials;
 use once::once_a_line;
 use rules::rendered;
+use sizes::Sizes;
 use units::{Item, items, work_off};
 
 /// A module that cannot be read: the rendered error.
@@ -126,7 +128,7 @@ struct Check<'a> {
     levels: Levels,
     baseline: Baseline,
     files: Files,
-    launch: LaunchStatement,
+    sizes: Sizes,
     /// The folder that file names in the output are relative to.
     root: Option<PathBuf>,
     /// Of the functions that the command line names, those that were found, if there are several
@@ -137,16 +139,17 @@ struct Check<'a> {
 impl<'a> Check<'a> {
     fn new(args: &'a CheckArgs, terminal: &Terminal, has_many: bool) -> anyhow::Result<Self> {
         let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
-        let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
+        let levels = Levels::new(args)?;
+        let sizes = Sizes::new(&args.group, levels.sizes())?;
         Ok(Check {
             args,
             terminal: if has_many { terminal.without_progress() } else { *terminal },
-            reader: Reader::new(&args.source, &args.target).launched_with(workgroup_size),
-            levels: Levels::new(args)?,
+            reader: Reader::new(&args.source, &args.target).launched_with(sizes.largest()),
+            levels,
             baseline: baseline.unwrap_or_default(),
             files: Files::default(),
             root: args.srcroot.as_deref().map(std::path::absolute).transpose()?,
-            launch: LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() },
+            sizes,
             named: (has_many && !args.function.is_empty()).then(Mutex::default),
         })
     }
@@ -192,6 +195,10 @@ impl<'a> Check<'a> {
             terminal.error(&format!("no function is called `{name}` in any of the files"));
             worst = Status::Bad;
         }
+        for name in self.sizes.unmet() {
+            terminal.error(&format!("--group: no function is called `{name}`"));
+            worst = Status::Bad;
+        }
         (all, worst)
     }
 
@@ -222,7 +229,8 @@ impl<'a> Check<'a> {
             return Ok(Checked { source, found, judged: Some(judged) });
         }
         // A cached result does not say which of the named functions the file has.
-        let kept = source.compiled.as_ref().filter(|_| self.named.is_none());
+        let has_names = self.named.is_some() || self.sizes.has_names();
+        let kept = source.compiled.as_ref().filter(|_| !has_names);
         let own = self.args.target.own_functions.as_deref().map(std::fs::read).transpose();
         let own = own.unwrap_or_default().unwrap_or_default();
         let key = kept.map(|origin| self.key(origin, &own));
@@ -241,8 +249,7 @@ impl<'a> Check<'a> {
                 if self.tries_fixes() {
                     trials.add_fixes((&source, &files), &mut found, &judged);
                 }
-                self.add_unoptimized(&source, &mut found)?;
-                self.add_copies(&source, &mut found)?;
+                self.add_of_others(&source, &mut found)?;
                 if let (Some(key), Some((cache, _))) = (key, self.reader.cache()) {
                     let reads = source.compiled.as_ref().map(|origin| origin.reads.clone());
                     let payload = stored::write(&found, &judged);
@@ -269,61 +276,19 @@ impl<'a> Check<'a> {
         self.examine(&session, module, (source, files))
     }
 
-    /// Writes to constant memory are undefined, so optimization may delete them. If the source has
-    /// constant memory, they are searched for in unoptimized code.
-    fn add_unoptimized(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
-        let Some(origin) = &source.compiled else { return Ok(()) };
-        let text = std::fs::read(origin.unit.path()).unwrap_or_default();
-        let word: &[u8] = match origin.unit.language {
-            Language::OpenCl => b"constant",
-            Language::Cuda | Language::Hip => b"__constant__",
-        };
-        let has_constants = text.windows(word.len()).any(|window| window == word);
-        if !has_constants || origin.about.level == "O0" {
-            return Ok(());
-        }
-        let plain = self.reader.unit(&origin.unit, Some("-O0"))?;
-        self.add_of(Rule::ConstantStore, &plain, found)
-    }
-
-    /// OpenCL's asynchronous copies are a loop in libclc, in which each thread copies a share at
-    /// once. So findings about them need a compilation in which the calls stay.
-    fn add_copies(&self, source: &Source, found: &mut Vec<Diagnostic>) -> anyhow::Result<()> {
-        const WORD: &[u8] = b"async_work_group_";
-        let Some(origin) = &source.compiled else { return Ok(()) };
-        let text = std::fs::read(origin.unit.path()).unwrap_or_default();
-        let has_copies = text.windows(WORD.len()).any(|window| window == WORD);
-        if !has_copies || origin.unit.language != Language::OpenCl {
-            return Ok(());
-        }
-        self.add_of(Rule::PendingCopy, &self.reader.with_calls(&origin.unit)?, found)
-    }
-
-    /// Adds new findings of one rule from another compilation of a source.
-    fn add_of(
-        &self,
-        rule: Rule,
-        source: &Source,
-        found: &mut Vec<Diagnostic>,
-    ) -> anyhow::Result<()> {
-        let (more, _) = self.found(source, &self.files)?;
-        let is_new = |one: &Diagnostic| {
-            let is_same =
-                |f: &Diagnostic| f.code == one.code && f.location.source == one.location.source;
-            one.code == rule.code() && one.location.source.is_some() && !found.iter().any(is_same)
-        };
-        let more: Vec<Diagnostic> = more.into_iter().filter(is_new).collect();
-        found.extend(more);
-        Ok(())
-    }
-
     /// A key of everything that the findings in a module depend on.
     fn key(&self, origin: &Origin, own_functions: &[u8]) -> Digest {
         let args = self.args;
         let options = format!(
             "{:?}",
             (
-                (&args.function, &args.group, args.wave, args.part_of_program, args.no_generic),
+                (
+                    &args.function,
+                    self.sizes.key(),
+                    args.wave,
+                    args.part_of_program,
+                    args.no_generic
+                ),
                 (args.suggest_launch, args.performance, args.loads, &args.target),
                 self.tries_fixes(),
             )
@@ -352,10 +317,21 @@ impl<'a> Check<'a> {
         Ok(module)
     }
 
+    /// What is stated of the launches of a function.
+    fn launch(&self, db: &Database, function: FunctionInput) -> LaunchStatement {
+        let symbol = symbol_name(db, function.module(db), function.header(db).name);
+        LaunchStatement {
+            workgroup_size: self.sizes.of([&source_name(db, function), &symbol]),
+            wave_width: self.args.wave,
+            ..Default::default()
+        }
+    }
+
     /// States the launch that options give.
     fn state(&self, session: &mut Session, module: ModuleId) -> anyhow::Result<()> {
         for entry in self.entries(session, module)? {
-            match session.database_mut().set_launch(entry.input, self.launch) {
+            let launch = self.launch(session.database(), entry.input);
+            match session.database_mut().set_launch(entry.input, launch) {
                 // One of several kernels: `add_unlaunched` reports it.
                 Err(ModuleEditError::Launch { .. }) if self.args.function.is_empty() => {}
                 outcome => outcome?,
@@ -370,7 +346,7 @@ impl<'a> Check<'a> {
         let db = session.database();
         for entry in module.input().functions(db).iter().filter(|entry| entry.is_definition) {
             let facts = queries::launch_facts(db, entry.input);
-            if let Some(why) = self.launch.contradiction(facts)
+            if let Some(why) = self.launch(db, entry.input).contradiction(facts)
                 && queries::is_kernel(db, entry.input)
                 && self.args.function.is_empty()
             {

@@ -7,6 +7,7 @@ mod check;
 mod copies;
 mod explain;
 mod fixes;
+mod from_source;
 mod generic;
 mod json;
 mod kernels;

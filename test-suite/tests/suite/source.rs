@@ -18,7 +18,7 @@ const RIGHT: &str =
     "__global__ void right(int *p) {\n  __syncthreads();\n  p[threadIdx.x] = 1;\n}\n";
 
 /// A folder with files; none where there is no clang.
-fn project(files: &[(&str, &str)]) -> Option<TempDir> {
+pub(crate) fn project(files: &[(&str, &str)]) -> Option<TempDir> {
     llvm_tools::require("clang")?;
     let folder = tempfile::tempdir().expect("folder");
     for (name, text) in files {
@@ -34,7 +34,7 @@ fn write(folder: &Path, name: &str, text: &str) {
 }
 
 /// Runs a command in a folder, with a cache there and our own headers.
-fn run(folder: &Path, command: &str) -> Outcome {
+pub(crate) fn run(folder: &Path, command: &str) -> Outcome {
     let (command, flags) = match command.split_once(" -- ") {
         Some((command, flags)) => (command, Some(flags)),
         None => (command, None),
@@ -54,7 +54,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// What `check --format line` says about files, without the lines about how they were compiled.
 #[track_caller]
-fn check(files: &[(&str, &str)], command: &str, expected: &Expect) {
+pub(crate) fn check(files: &[(&str, &str)], command: &str, expected: &Expect) {
     let Some(folder) = project(files) else { return };
     let outcome = run(folder.path(), &format!("check --format line {command}"));
     let all = text(&outcome.stdout) + &outcome.errors();

@@ -15,6 +15,7 @@ Examples:
   phalanx check -p build                                  a project, by its compile_commands.json
   phalanx check kernel.ll                                 LLVM IR
   phalanx check --group 256 --level warning kernel.ll     what is known of the launch; no notes
+  phalanx check --group 256 --group scan=512 kernels.cu   kernels that are launched with several sizes
   phalanx check --deny PHX003 --allow PHX005 kernel.ll
   phalanx check --deny not-judged kernel.ll               fail where something could not be judged
   phalanx check --format sarif kernel.ll > kernel.sarif   for code scanning
@@ -109,9 +110,10 @@ pub(crate) struct CheckArgs {
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
-    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
-    #[arg(long = "group", value_name = "N[xN[xN]]")]
-    pub(crate) group: Option<String>,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`; of the
+    /// kernels with a name: `scan=512`, `reduce*=32x8`. May be given several times.
+    #[arg(long = "group", value_name = "[NAME=]N[xN[xN]]")]
+    pub(crate) group: Vec<String>,
     /// Lanes of a wave, where the processor does not say, and that they are cut from the line x,
     /// then y, then z.
     #[arg(long, value_name = "N")]

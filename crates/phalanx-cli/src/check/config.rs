@@ -8,6 +8,9 @@
 //! level = "warning"                    # nothing below this is reported
 //! except = [{ rules = ["PHX003"], function = "legacy_*", file = "vendor/*" }] # allowed there
 //! pages = "https://example.org/rules"  # where the pages of rules are published: for SARIF
+//!
+//! [check.group]                        # threads of workgroups, by the names of kernels
+//! "scan" = "512"
 //! ```
 //!
 //! The file is `phalanx.toml` in the current folder or the nearest folder above that has it, or the
@@ -25,12 +28,13 @@ use phalanx::{
     },
 };
 
+use super::sizes::Statement;
 use crate::args::{CheckArgs, LevelArg};
 
 /// The name of the file.
 const FILE: &str = "phalanx.toml";
 /// Its keys.
-const KEYS: [&str; 6] = ["deny", "warn", "allow", "level", "except", "pages"];
+const KEYS: [&str; 7] = ["deny", "warn", "allow", "level", "except", "pages", "group"];
 
 /// The level of each rule.
 #[derive(Debug, Default)]
@@ -44,6 +48,8 @@ pub(super) struct Levels {
     exceptions: Vec<Exception>,
     /// The level of things that are not judged, from the highest precedence down.
     not_judged: Vec<Option<&'static str>>,
+    /// Sizes of workgroups that the file states.
+    sizes: Vec<Statement>,
 }
 
 /// Stands for things that are not judged, in lists of rules.
@@ -114,7 +120,8 @@ pub(super) fn rule_named(name: &str) -> anyhow::Result<Rule> {
     )
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a name is this one, or begins so if the pattern ends in `*`.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == pattern,
@@ -196,6 +203,14 @@ impl Levels {
                 .map(|one| Exception::read(one, folder))
                 .collect::<anyhow::Result<_>>()?;
         }
+        if let Some(table) = check.get("group") {
+            let table = table.as_table().context("`check.group` is no table")?;
+            for (name, size) in table {
+                let what = || format!("`check.group.{name}`");
+                let size = size.as_str().with_context(|| format!("{} is no string", what()))?;
+                self.sizes.push(Statement::of(name, size).with_context(what)?);
+            }
+        }
         if let Some(pages) = check.get("pages") {
             let pages = pages.as_str().filter(|pages| pages.contains("://"));
             self.pages = Some(pages.context("`check.pages` is no address")?.to_owned());
@@ -206,6 +221,11 @@ impl Levels {
     /// Whether things that are not judged are an error.
     pub(super) fn denies_not_judged(&self) -> bool {
         self.not_judged.first() == Some(&Some("error"))
+    }
+
+    /// The sizes of workgroups that the file states.
+    pub(super) fn sizes(&self) -> Vec<Statement> {
+        self.sizes.clone()
     }
 
     /// Where the pages of rules are published.

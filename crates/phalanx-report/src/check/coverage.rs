@@ -19,7 +19,7 @@ use phalanx_db::{Database, FunctionInput, ModuleInput, queries};
 use phalanx_target::{Architecture, Target};
 use serde::Serialize;
 
-use super::{Checker, Diagnostic, Location, text};
+use super::{Checker, Diagnostic, Location, names::has_inlined_copy, text};
 use crate::source::OPENCL_BODY;
 
 /// The reason for a function with barriers that is never called.
@@ -145,7 +145,8 @@ impl Judged {
             // Clang's copy of an OpenCL kernel body for callers on the device; the kernel contains
             // the same code.
             let is_copy = symbol.starts_with(OPENCL_BODY);
-            if (coverage.barriers > 0 || !coverage.gaps.is_empty()) && !is_copy {
+            let has_more = coverage.barriers > 0 || !coverage.gaps.is_empty();
+            if has_more && !is_copy && !has_inlined_copy(db, function) {
                 let message = format!("`{name}`, which no kernel of the module calls");
                 self.insert(Unjudged::of_function(NO_CALLER, message, name.to_owned()));
             }

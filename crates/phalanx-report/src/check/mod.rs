@@ -38,7 +38,7 @@ pub use diagnostic::{Diagnostic, Reason, Suppression};
 pub use distinct::distinct;
 pub use fixes::{ChangedLines, Edit, Fix, Words, applied, changed_lines, proposals};
 pub use found::findings;
-pub use names::{demangled, source_name};
+pub use names::{demangled, source_name, symbol_name};
 pub use pages::{page, page_of};
 pub use sarif::{LogOptions, Run, sarif};
 pub use short::{write_github, write_github_summary, write_line};

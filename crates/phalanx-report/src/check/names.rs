@@ -15,10 +15,13 @@
 use phalanx_db::{Database, FunctionInput, ModuleInput};
 use phalanx_ir::{
     GlobalName,
-    metadata::{Field, MetadataValue, kind},
+    metadata::{Field, MetadataId, MetadataValue, NodeKind, kind},
 };
 
 use crate::source::OPENCL_BODY;
+
+/// How many scopes are looked at from a place to its function.
+const SCOPES: usize = 64;
 
 /// The name of a function in its program, by its name in the module.
 #[must_use]
@@ -64,8 +67,33 @@ fn debug_name(db: &Database, function: FunctionInput) -> Option<String> {
     Some(module.context(db).text(symbol).into_owned())
 }
 
+/// Whether debug information names a copy of a function that was inlined into another one.
+/// O(metadata).
+pub(super) fn has_inlined_copy(db: &Database, function: FunctionInput) -> bool {
+    let metadata = &function.module(db).shell(db).metadata;
+    let mut attached = function.header(db).metadata.iter();
+    let Some(own) = attached.find(|attached| attached.kind == kind::DBG) else { return false };
+    let node = |of, field| metadata.field(of, field).and_then(MetadataValue::as_node);
+    let is_of_own = |location: MetadataId| {
+        let mut scope = node(location, Field::Scope);
+        for _ in 0..SCOPES {
+            match scope {
+                Some(at) if at != own.node => scope = node(at, Field::Scope),
+                found => return found.is_some(),
+            }
+        }
+        false
+    };
+    let is_inlined = |location: &MetadataId| {
+        metadata.node_kind(*location) == NodeKind::Location
+            && node(*location, Field::InlinedAt).is_some()
+    };
+    metadata.ids().filter(is_inlined).any(is_of_own)
+}
+
 /// The name in the module.
-pub(super) fn symbol_name(db: &Database, module: ModuleInput, name: GlobalName) -> String {
+#[must_use]
+pub fn symbol_name(db: &Database, module: ModuleInput, name: GlobalName) -> String {
     match name {
         GlobalName::Named(symbol) => module.context(db).text(symbol).into_owned(),
         GlobalName::Numbered(number) => number.to_string(),

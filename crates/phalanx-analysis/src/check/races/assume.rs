@@ -9,13 +9,17 @@
 //! | `n == 0`, the same in the workgroup | it holds, or it does not |
 //! | `group * 64 + tid < n`, different in each thread | it holds for all threads, or for none |
 //! | `n < 4` after `n >= 8` | nothing: it does not hold |
+//! | `tid == n`, different in each thread | it holds for the first thread that comes, or for none |
 //!
 //! A comparison is one of two bases and a number: `a - b < number`. The module knows an interval
 //! for each difference `a - b`. For a condition that differs between threads, the difference is
 //! assumed to be far from everything that threads compare it with: no thread is at the edge of the
-//! data.
+//! data. If threads ask whether one is, as by `tid == n - 1` under `tid < n`, the difference is
+//! also tried that makes the last of them so. What is found with such a number is not certain.
 //!
 //! O(1) for each decision.
+
+use std::collections::BTreeMap;
 
 use phalanx_ir::{Opcode, inst::IntPredicate};
 use rustc_hash::FxHashMap;
@@ -29,6 +33,17 @@ const ALL: i64 = i64::MAX / 4;
 /// The depth to which conditions that are made of others are taken apart.
 const PARTS: u32 = 8;
 
+/// What is taken at a choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    /// The condition holds.
+    Yes,
+    /// It does not.
+    No,
+    /// The difference that it is about is this number.
+    Exactly(i64),
+}
+
 /// What is assumed on one path through a kernel.
 #[derive(Default)]
 pub(super) struct Assumptions {
@@ -36,9 +51,14 @@ pub(super) struct Assumptions {
     decided: FxHashMap<Base, bool>,
     /// The interval that a difference is in.
     between: FxHashMap<(Base, Base), (i64, i64)>,
-    script: Vec<bool>,
+    /// Differences that are assumed to be far from what threads compare them with, by the choice
+    /// that did so.
+    far: FxHashMap<(Base, Base), usize>,
+    /// By such a choice, the difference at which the last thread that asked is at the edge.
+    edges: BTreeMap<usize, i64>,
+    script: Vec<Side>,
     /// The side that was taken at each choice.
-    taken: Vec<bool>,
+    taken: Vec<Side>,
     /// The arguments that decisions are about: the bases of the first decision, and whether one of
     /// them is derived from the argument.
     about: FxHashMap<Base, ([Base; 2], bool)>,
@@ -51,17 +71,16 @@ pub(super) struct Assumptions {
 }
 
 impl Assumptions {
-    pub(super) fn new(script: Vec<bool>) -> Assumptions {
+    pub(super) fn new(script: Vec<Side>) -> Assumptions {
         Assumptions { script, ..Assumptions::default() }
     }
 
-    /// Scripts for the sides that were not taken, at choices behind the end of this script.
-    pub(super) fn others(&self) -> impl Iterator<Item = Vec<bool>> + '_ {
-        (self.script.len()..self.taken.len()).map(|at| {
-            let mut other = self.taken[..=at].to_vec();
-            other[at] = !other[at];
-            other
-        })
+    /// Scripts for what was not tried, at the last choice of this script and at those behind it.
+    pub(super) fn others(&self) -> impl Iterator<Item = Vec<Side>> + '_ {
+        let with = |at: usize, side| self.taken[..at].iter().copied().chain([side]).collect();
+        let behind = (self.script.len()..self.taken.len()).map(move |at| with(at, Side::No));
+        let edges = self.edges.iter().filter(|(at, _)| **at + 1 >= self.script.len());
+        behind.chain(edges.map(move |(&at, &number)| with(at, Side::Exactly(number))))
     }
 
     /// Whether some launch certainly takes this path, if the kernel is ever executed.
@@ -74,8 +93,8 @@ impl Assumptions {
         self.taken.is_empty() && !self.has_rounds
     }
 
-    fn choose(&mut self) -> bool {
-        let choice = self.script.get(self.taken.len()).copied().unwrap_or(true);
+    fn choose(&mut self) -> Side {
+        let choice = self.script.get(self.taken.len()).copied().unwrap_or(Side::Yes);
         self.taken.push(choice);
         choice
     }
@@ -170,7 +189,7 @@ impl Assumptions {
 
     fn decide_whole(&mut self, base: Base) -> bool {
         self.opaque += 1;
-        let choice = self.choose();
+        let choice = self.choose() == Side::Yes;
         self.decided.insert(base, choice);
         choice
     }
@@ -195,23 +214,49 @@ impl Assumptions {
             return None;
         }
         let part = self.part(predicate, a, b)?;
-        let holds = match (part.holds, part.fails) {
-            (None, None) => return None,
-            (Some(_), None) => return Some(true),
-            (None, Some(_)) => return Some(false),
-            (Some(_), Some(_)) => self.choose(),
+        if part.holds.is_none() || part.fails.is_none() {
+            if !is_one {
+                self.note_edge(predicate, &part);
+            }
+            return part.holds.or(part.fails).map(|_| part.holds.is_some());
+        }
+        let at = self.taken.len();
+        let side = self.choose();
+        let (low, high) = match side {
+            Side::Yes => part.holds?,
+            Side::No => part.fails?,
+            Side::Exactly(number) => (part.sign * number, part.sign * number),
         };
-        let (low, high) = if holds { part.holds? } else { part.fails? };
-        let (low, high) = match is_one {
-            true => (low, high),
+        let (low, high) = match () {
+            () if is_one || low == high => (low, high),
             // Far away, on the side where the interval has room.
-            false if high > FAR => (low.max(FAR), high),
-            false if low < -FAR => (low, high.min(-FAR)),
-            false => return None,
+            () if high > FAR => (low.max(FAR), high),
+            () if low < -FAR => (low, high.min(-FAR)),
+            () => return None,
         };
+        if !is_one {
+            match low == high {
+                // Whether the host ever passes this number is not known.
+                true => self.opaque += 2,
+                false => _ = self.far.insert(part.pair, at),
+            }
+        }
         self.keep(part.pair, part.sign, (low, high));
         self.doubt(terms, [a.base, b.base]);
-        Some(holds)
+        match side {
+            Side::Exactly(_) => Some(self.part(predicate, a, b)?.holds.is_some()),
+            side => Some(side == Side::Yes),
+        }
+    }
+
+    /// Remembers at which difference a comparison of equality would hold, if it does not because
+    /// the difference was assumed to be far away.
+    fn note_edge(&mut self, predicate: IntPredicate, part: &Part) {
+        if let (IntPredicate::Eq | IntPredicate::Ne, Some(&choice)) =
+            (predicate, self.far.get(&part.pair))
+        {
+            self.edges.insert(choice, part.sign * part.limit);
+        }
     }
 
     /// The intervals of the difference of two bases in which a comparison holds, and in which it
@@ -226,7 +271,7 @@ impl Assumptions {
         let known = self.between.get(&pair).copied().unwrap_or((-ALL, ALL));
         let (low, high) = if sign == 1 { known } else { (-known.1, -known.0) };
         let (holds, fails) = split(predicate, limit, (low, high));
-        Some(Part { pair, sign, holds, fails })
+        Some(Part { pair, sign, limit, holds, fails })
     }
 
     fn keep(&mut self, pair: (Base, Base), sign: i64, (low, high): (i64, i64)) {
@@ -248,6 +293,8 @@ pub(super) enum Round {
 struct Part {
     pair: (Base, Base),
     sign: i64,
+    /// The number that the difference is compared with.
+    limit: i64,
     holds: Interval,
     fails: Interval,
 }

@@ -2,7 +2,7 @@
 //!
 //! If a kernel reads the thread's index along y, but no address of workgroup memory depends on it,
 //! y counts rows of the grid: workgroups have one row. With more rows, each element would be
-//! written once for each.
+//! written once for each. In the same way x may count columns of the grid.
 //!
 //! ```text
 //! row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -24,7 +24,7 @@ type Place = (usize, Value);
 
 /// The dimensions on which an address of workgroup memory depends, or a comparison of the thread's
 /// index alone. Values are followed to the arguments of called functions, and there to all calls.
-/// All dimensions that are read count if a value comes from memory.
+/// All dimensions that are read count if a value comes from memory that is not constant.
 pub(super) fn of_workgroup_memory(functions: &Functions<'_>) -> [bool; 3] {
     let mut axes = [false; 3];
     let mut work: Vec<Place> = Vec::new();
@@ -66,9 +66,12 @@ pub(super) fn of_workgroup_memory(functions: &Functions<'_>) -> [bool; 3] {
                 Some(Called::Function(callee)) => next.extend(returned(functions, callee)),
                 _ => {}
             }
-            reads_memory |= function.unit.code.body.inst(inst).opcode == Opcode::Load;
-            let operands = function.unit.code.body.operands(inst).iter();
-            next.extend(operands.map(|&operand| (number, operand)));
+            let body = function.unit.code.body;
+            let operands = body.operands(inst);
+            // The size of workgroups, among others, is read from constant memory.
+            reads_memory |= body.inst(inst).opcode == Opcode::Load
+                && space(functions, number, operands[0]) != Some(SpaceKind::Constant);
+            next.extend(operands.iter().map(|&operand| (number, operand)));
         }
         work.extend(next.into_iter().filter(|&place| seen.insert(place)));
     }
@@ -109,15 +112,18 @@ fn own_index(function: &Function<'_>, value: Value) -> Option<usize> {
     None
 }
 
+/// The space that the type of an address names.
+fn space(functions: &Functions<'_>, number: usize, address: Value) -> Option<SpaceKind> {
+    let code = functions.all[number].unit.code;
+    let space = code.context.type_kind(value_type(code, address)?).address_space()?;
+    Some(AddressSpace::of(functions.program.target.architecture(), space).kind())
+}
+
 /// Whether an address is one of workgroup memory, as far as its type and the variable it is made
 /// from tell.
 fn may_be_workgroup(functions: &Functions<'_>, number: usize, address: Value) -> bool {
     let code = functions.all[number].unit.code;
-    let architecture = functions.program.target.architecture();
-    let kind = |value: Value| {
-        let space = code.context.type_kind(value_type(code, value)?).address_space()?;
-        Some(AddressSpace::of(architecture, space).kind())
-    };
+    let kind = |value: Value| space(functions, number, value);
     let mut at = address;
     for _ in 0..16 {
         if let Some(constant) = at.as_const() {

@@ -39,6 +39,7 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
     for extents in &all_extents {
         match (axes, &extents[..]) {
             ([_, false, false], &[length]) => sizes.push([length, 1, 1]),
+            ([false, true, false], &[length] | &[length, _]) => sizes.push([1, length, 1]),
             ([_, true, false], &[rows, columns]) => {
                 // A row may have one more element than needed, so that columns use all banks.
                 let columns = columns & !1;
@@ -57,12 +58,14 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
     if let Some(most) = launch.max_threads().and_then(|most| u32::try_from(most).ok()) {
         match axes {
             [_, false, false] => sizes.push([most, 1, 1]),
+            [false, true, false] => sizes.push([1, most, 1]),
             [_, true, false] if most == 1024 => sizes.push([32, 32, 1]),
             _ => {}
         }
     }
     sizes.extend_from_slice(match axes {
         [_, false, false] => &[[256, 1, 1], [128, 1, 1]],
+        [false, true, false] => &[[1, 256, 1], [1, 128, 1]],
         [_, true, false] => &[[16, 16, 1], [32, 8, 1]],
         _ => &[[8, 8, 4], [4, 4, 4]],
     });
@@ -97,6 +100,7 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let largest = match axes {
             [_, false, false] => [most, 1, 1],
+            [false, true, false] => [1, most, 1],
             _ => [8, most / 8, 1],
         };
         kept.extend(is_possible(0, &largest).then_some(largest));
@@ -119,6 +123,7 @@ fn fits(size: [u32; 3], extents: &[u32]) -> bool {
 pub(super) fn small(functions: &Functions<'_>) -> [u32; 3] {
     match axes::of_workgroup_memory(functions) {
         [_, false, false] => [16, 1, 1],
+        [false, true, false] => [1, 16, 1],
         [_, true, false] => [4, 4, 1],
         _ => [4, 2, 2],
     }

@@ -33,8 +33,8 @@
 //! So each access that is compared is executed.
 //!
 //! An *error* is about a workgroup of the only size that launches can have. If sizes are not known,
-//! several are tried, and what goes wrong in all of them is a *warning* ([`launches`]); of
-//! [`Rule::ReadBeforeWritten`] nothing is said then.
+//! several are tried, the smallest first, and what goes wrong in all of them is a *warning*
+//! ([`launches`]); of [`Rule::ReadBeforeWritten`] nothing is said then.
 //!
 //! # Cost
 //!
@@ -64,7 +64,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use super::finding::{Clash, Object};
 use super::{Finding, Level, Rule, witness::threads};
 use crate::code::{Code, TypeSizes};
-use assume::Assumptions;
+use assume::{Assumptions, Side};
 use conflicts::{Pair, Pairs, Verdict, Waves};
 use left_out::{LeftOut, Written};
 use objects::{Access, InstInFunction};
@@ -78,6 +78,8 @@ pub use program::{Program, Unit, Variable};
 
 /// How many steps are taken for a kernel. Most steps execute an instruction.
 const FUEL: usize = 16_000_000;
+/// How many steps may have been taken before another path is tried.
+const FUEL_OF_PATHS: usize = 4_000_000;
 /// How many paths are tried for a size of workgroups.
 const PATHS: usize = 24;
 
@@ -102,14 +104,17 @@ pub fn findings(program: Program<'_>) -> Found {
     let functions = Functions::new(program);
     let tiles = tiles(&functions);
     let (sizes, is_exact) = launches::sizes(&functions, &tiles);
-    let mut all: Vec<ByPlace> = Vec::new();
+    let mut all: Vec<(usize, ByPlace)> = Vec::new();
     let mut fuel = FUEL;
     let mut gave_up = false;
     let mut left_out = LeftOut::new(&functions);
     // If no size of workgroups is tried, nothing is executed.
     left_out.is_cut = sizes.is_empty();
     let is_alone = sizes == [[1; 3]];
-    for size in sizes {
+    // Small ones first: if one has no findings, larger ones need not be executed.
+    let mut by_threads: Vec<(usize, [u32; 3])> = sizes.into_iter().enumerate().collect();
+    by_threads.sort_by_key(|(_, size)| size.iter().product::<u32>());
+    for (order, size) in by_threads {
         let mut search = Search::new(&functions, size, is_exact, fuel);
         search.left_out = left_out;
         search.all_paths();
@@ -118,10 +123,15 @@ pub fn findings(program: Program<'_>) -> Found {
         gave_up |= search.gave_up;
         // A kernel is not launched in a size for which it leaves its arrays.
         if is_exact || !search.leaves_by_size {
-            all.push(search.found);
+            let has_none = search.found.is_empty();
+            all.push((order, search.found));
+            if has_none {
+                break;
+            }
         }
     }
-    let mut all = in_all(all);
+    all.sort_by_key(|(order, _)| *order);
+    let mut all = in_all(all.into_iter().map(|(_, found)| found).collect());
     // What no thread writes, more threads may write.
     all.retain(|&(rule, ..), _| is_exact || rule != Rule::ReadBeforeWritten);
     if !is_exact && all.values().any(|finding| depends_on_size(&functions, finding)) {
@@ -268,7 +278,7 @@ impl<'a, 'f> Search<'a, 'f> {
     }
 
     fn all_paths(&mut self) {
-        let mut scripts = vec![Vec::new()];
+        let mut scripts: Vec<Vec<Side>> = vec![Vec::new()];
         for left in (0..PATHS).rev() {
             let Some(script) = scripts.pop() else { return };
             let mut machine = Machine::new(self.functions, Assumptions::new(script), self.size);
@@ -278,10 +288,11 @@ impl<'a, 'f> Search<'a, 'f> {
             self.fuel = machine.fuel;
             self.left_out = machine.left_out;
             // No more are tried; one more says that there are some.
-            let mut others: Vec<Vec<bool>> = machine.assumed.others().take(left + 1).collect();
+            let mut others: Vec<Vec<Side>> = machine.assumed.others().take(left + 1).collect();
             others.reverse();
             scripts.extend(others);
-            if self.fuel == 0 {
+            let has_more = !scripts.is_empty() && FUEL.saturating_sub(self.fuel) > FUEL_OF_PATHS;
+            if self.fuel == 0 || has_more {
                 self.gave_up = true;
                 return;
             }

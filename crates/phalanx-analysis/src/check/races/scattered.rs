@@ -12,12 +12,14 @@
 //! - the index consists of data alone. A part that differs from thread to thread in a known way, as
 //!   in `bins[t][in[i]]`, keeps threads in rows of their own;
 //! - threads of other waves access at least two known elements of the array;
+//! - if the data is bounded, as a byte is, some of these elements are within its reach;
 //! - one of the two accesses writes, and they are not both atomic;
 //! - the kernel has a barrier somewhere, so it is meant for several waves.
 //!
 //! O(accesses), and O(1) for each two instructions that access one object.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
@@ -28,6 +30,9 @@ use super::{
     thread::Machine,
 };
 
+/// The depth to which an index is looked into for its bounds.
+const DEPTH: u32 = 8;
+
 /// The executions of one instruction on one object between two barriers.
 struct Executions {
     /// The first execution, and the first one in another wave.
@@ -35,6 +40,8 @@ struct Executions {
     far: Option<Access>,
     /// Offsets from the unknown base, at most two.
     offsets: FxHashSet<i64>,
+    /// The bytes that are accessed lie in this range of the object, as far as is known.
+    bytes: Range<i64>,
     /// Whether all of them are at unknown places.
     is_scattered: bool,
     /// Whether all of them are at known places.
@@ -54,6 +61,7 @@ pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<P
             first: *access,
             far: None,
             offsets: FxHashSet::default(),
+            bytes: offset..offset,
             is_scattered: true,
             is_known: true,
         });
@@ -64,6 +72,11 @@ pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<P
         if executions.offsets.len() < 2 {
             executions.offsets.insert(offset);
         }
+        let most = machine.terms.most(root, base, DEPTH);
+        let end = most.and_then(|most| (offset + i64::from(access.size)).checked_add(most));
+        let (start, end) = end.map_or((i64::MIN, i64::MAX), |end| (offset, end));
+        executions.bytes.start = executions.bytes.start.min(start);
+        executions.bytes.end = executions.bytes.end.max(end);
         executions.is_scattered &= is_scattered;
         executions.is_known &= root == base;
     }
@@ -83,7 +96,8 @@ pub(super) fn pairs(machine: &mut Machine<'_, '_>, accesses: &[Access]) -> Vec<P
 fn pair(by_data: &Executions, known: &Executions) -> Option<Pair> {
     let (one, other) = (by_data.first, known.far?);
     by_data.far?;
-    let is_race = (one.writes || other.writes) && !(one.is_atomic && other.is_atomic);
+    let meet = by_data.bytes.start < known.bytes.end && known.bytes.start < by_data.bytes.end;
+    let is_race = meet && (one.writes || other.writes) && !(one.is_atomic && other.is_atomic);
     // The finding names the element of the access whose place is known.
     let one = Access { at: other.at, ..one };
     let accesses = if one.inst <= other.inst { [one, other] } else { [other, one] };

@@ -137,6 +137,41 @@ impl Terms {
         false
     }
 
+    /// The largest number that an unknown part of an address can be: of data that is extended from
+    /// fewer bits, masked or a remainder, and of sums and products of these.
+    /// `object` counts as 0. None if it is not bounded so.
+    pub(super) fn most(&self, object: Base, base: Base, depth: u32) -> Option<i64> {
+        if base == object || base == Base::NONE {
+            return Some(0);
+        }
+        let depth = depth.checked_sub(1)?;
+        let Term::Pure { opcode, sub, operands, .. } = self.get(base)? else { return None };
+        let number = |value: &Val| value.as_number().and_then(|number| i64::try_from(number).ok());
+        match (opcode, &operands[..]) {
+            (Opcode::ZExt, [of]) => {
+                let known = self.most(object, of.base, depth);
+                known
+                    .filter(|_| of.offset == 0)
+                    .or_else(|| 1i64.checked_shl(u32::from(*sub))?.checked_sub(1))
+            }
+            (Opcode::SExt, [of]) if of.offset == 0 => self.most(object, of.base, depth),
+            (Opcode::And, [a, b]) => number(a).or(number(b)),
+            (Opcode::URem, [_, by]) => number(by)?.checked_sub(1),
+            (Opcode::Add, [a, b]) => {
+                let offset = a.offset.checked_add(b.offset)?;
+                let sum = self
+                    .most(object, a.base, depth)?
+                    .checked_add(self.most(object, b.base, depth)?)?;
+                sum.checked_add(offset)
+            }
+            (Opcode::Mul, [a, by]) => {
+                let most = self.most(object, a.base, depth)?.checked_add(a.offset)?;
+                number(by)?.checked_mul(most)
+            }
+            _ => None,
+        }
+    }
+
     /// The result of an instruction with integers or addresses as operands.
     ///
     /// None if it is poison, undefined, or not tracked.

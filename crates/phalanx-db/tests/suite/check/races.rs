@@ -329,6 +329,44 @@ fn no_thread_is_at_the_edge_of_the_data() {
     );
 }
 
+/// One thread, chosen by an argument, writes what all threads read. Where a bound has been decided
+/// before, the number is tried that makes the last thread the chosen one.
+#[test]
+fn one_thread_is_chosen_by_an_argument() {
+    let body = "%c = icmp BOUND i32 %t, %n
+        br i1 %c, label %read, label %next
+        read:
+        %x = load i32, tile[0]
+        br label %next
+        next:
+        %last = sub i32 %n, OFFSET
+        %d = icmp eq i32 %t, %last
+        br i1 %d, label %write, label %end
+        write:
+        store i32 %t, tile[0]
+        br label %end
+        end:
+        ret void";
+    let with = |bound: &str, offset: &str| body.replace("BOUND", bound).replace("OFFSET", offset);
+    check(
+        NVPTX,
+        &with("slt", "1"),
+        expect![[r#"
+            PHX050 warning: 63 writes, 0 reads tile[0]
+        "#]],
+    );
+    check(
+        NVPTX,
+        &with("ne", "0"),
+        expect![[r#"
+            PHX050 warning: 0 writes, 32 reads tile[0]
+        "#]],
+    );
+    // The thread that writes does not read.
+    let alone = with("eq", "0").replace("label %read, label %next", "label %next, label %next");
+    check(NVPTX, &alone, expect![[r#""#]]);
+}
+
 /// What is executed under a condition on data is left out.
 #[test]
 fn data_is_not_followed() {

@@ -57,6 +57,37 @@ fn rows_of_threads() {
     check(NVPTX, &rows, expect![""]);
 }
 
+/// Data is bounded by its mask: elements that it does not reach are others.
+#[test]
+fn elements_out_of_reach() {
+    let upper = histogram("", "barrier").replace(
+        "store i32 0, tile[%t]",
+        "%low = and i32 %t, 31\n%high = add i32 %low, 32\nstore i32 0, tile[%high]",
+    );
+    let masked = |mask: &str| upper.replace("%key, 63", &format!("%key, {mask}"));
+    check(NVPTX, &masked("31"), expect![""]);
+    check(
+        NVPTX,
+        &masked("63"),
+        expect![[r#"
+        PHX050 warning: 0 writes, 32 writes tile[32]
+    "#]],
+    );
+    let byte = upper.replace("and i32 %key, 63", "zext i8 %byte to i32");
+    let of = |bits: &str| {
+        byte.replace("%at = ", &format!("%byte = trunc i32 %key to i{bits}\n%at = "))
+            .replace("zext i8", &format!("zext i{bits}"))
+    };
+    check(NVPTX, &of("5"), expect![""]);
+    check(
+        NVPTX,
+        &of("8"),
+        expect![[r#"
+        PHX050 warning: 0 writes, 32 writes tile[32]
+    "#]],
+    );
+}
+
 #[test]
 fn atomic_accesses_of_both_kinds() {
     let atomic = histogram("", "barrier")

@@ -10,6 +10,7 @@ fn check(tile: &str, bound: &str, body: &str, expected: Expect) {
     let text = format!(
         r#"target triple = "nvptx64-nvidia-cuda"
 @tile = internal addrspace(3) global {tile} undef
+@size = external addrspace(4) constant i32
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.z()
@@ -54,6 +55,13 @@ fn rows_of_the_grid() {
         PHX050 warning: 127 reads, 0 writes tile[0]
     "#]],
     );
+    // A number that is read from constant memory, as the size of workgroups is, has no y.
+    let third = "  %number = load i32, ptr addrspace(4) @size
+  %less = urem i32 %x, %number
+  %third = getelementptr i32, ptr addrspace(3) @tile, i32 %less
+  %fourth = load i32, ptr addrspace(3) %third
+";
+    check("[128 x i32]", "", &(body.to_owned() + third), expect![""]);
     // A thread that asks for its y knows of several rows.
     let asks = body.replace("  barrier\n", "  barrier\n  %top = icmp eq i32 %y, 0\n");
     check(
@@ -64,6 +72,33 @@ fn rows_of_the_grid() {
         PHX050 warning: 0 writes, 0 writes tile[0]
     "#]],
     );
+}
+
+/// x counts columns of the grid: no address of the tile depends on it.
+#[test]
+fn columns_of_the_grid() {
+    let body = "  %y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+  %from = getelementptr i32, ptr addrspace(1) %in, i32 %x
+  %value = load i32, ptr addrspace(1) %from
+  %own = getelementptr i32, ptr addrspace(3) @tile, i32 %y
+  store i32 %value, ptr addrspace(3) %own
+  barrier
+  %back = sub i32 127, %y
+  %other = getelementptr i32, ptr addrspace(3) @tile, i32 %back
+  %read = load i32, ptr addrspace(3) %other
+  store i32 %read, ptr addrspace(1) %out
+";
+    check("[128 x i32]", "", body, expect![""]);
+    let racy = body.replace("  barrier\n", "");
+    check(
+        "[128 x i32]",
+        "",
+        &racy,
+        expect![[r#"
+        PHX050 warning: 0 reads, 0 writes tile[0]
+    "#]],
+    );
+    check("[128 x i32]", "\"nvvm.maxntid\"=\"256\"", body, expect![""]);
 }
 
 /// Memory that an argument points to has no length: rows of 16 are for 16 threads.

@@ -1,0 +1,127 @@
+//! More of `check` on sources: sizes of workgroups by name, functions that were inlined, what the
+//! optimizer deletes.
+
+use expect_test::expect;
+
+use crate::source::{check, project, run};
+
+/// Kernels that are launched with several sizes, by the command line and by the file. A name that
+/// no function has is an error.
+#[test]
+fn sizes_of_workgroups_by_name() {
+    let kernel = |name: &str, size: u32| {
+        format!(
+            "__global__ void {name}(const float *in, float *out) {{
+  __shared__ float tile[{size}];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[{} - threadIdx.x];
+}}
+",
+            size - 1
+        )
+    };
+    let kernels = kernel("narrow", 64) + &kernel("wide", 512);
+    let files = [("k.cu", kernels.as_str())];
+    check(
+        &files,
+        "k.cu --group 64",
+        &expect![[r#"
+            k.cu:11:22: error: thread (0, 0, 0) reads `tile[511]`, which no thread has written, in kernel `wide` [PHX052]
+            1 error; judged: 2 kernels, 2 barriers
+        "#]],
+    );
+    check(
+        &files,
+        "k.cu --group 64 --group wid*=512",
+        &expect![[r#"
+            nothing found; judged: 2 kernels, 2 barriers
+        "#]],
+    );
+    check(
+        &files,
+        "k.cu --group 64 --group _Z4widePKfPf=512 --group other=8",
+        &expect![[r#"
+            nothing found; judged: 2 kernels, 2 barriers
+            error: --group: no function is called `other`
+        "#]],
+    );
+    let stated = "[check.group]\nnarrow = \"64\"\nwide = \"512\"\nelsewhere = \"32\"\n";
+    check(
+        &[files[0], ("phalanx.toml", stated)],
+        "k.cu",
+        &expect![[r#"
+            nothing found; judged: 2 kernels, 2 barriers
+        "#]],
+    );
+    let wrong = "[check.group]\nwide = 512\n";
+    let Some(folder) = project(&[files[0], ("phalanx.toml", wrong)]) else { return };
+    let outcome = run(folder.path(), "check k.cu");
+    let said = outcome.errors();
+    assert!(said.ends_with("phalanx.toml: `check.group.wide` is no string\n"), "{said}");
+    assert_eq!(outcome.status, Some(2));
+}
+
+/// A function that is not static stays in the module, though its copy in the kernel was judged.
+#[test]
+fn a_function_that_was_inlined_is_judged() {
+    let text = "\
+__device__ float exchange(float *s, float v) {
+  s[threadIdx.x] = v;
+  __syncthreads();
+  return s[threadIdx.x ^ 1];
+}
+";
+    let kernel = "\
+__global__ void k(float *d) {
+  __shared__ float s[256];
+  d[threadIdx.x] = exchange(s, d[threadIdx.x]);
+}
+";
+    let both = text.to_owned() + kernel;
+    check(
+        &[("k.cu", both.as_str())],
+        "k.cu",
+        &expect![[r#"
+            nothing found; judged: 1 kernel, 1 barrier
+        "#]],
+    );
+    let other = text.to_owned() + "__global__ void other(float *d) { *d = 1; }\n";
+    check(
+        &[("k.cu", other.as_str())],
+        "k.cu",
+        &expect![[r#"
+            nothing found; judged: 1 kernel, 0 barriers
+            not judged: `exchange`, which no kernel of the module calls
+        "#]],
+    );
+}
+
+/// The optimizer deletes an access of null, and all of the kernel with it. One that it has to keep
+/// faults when it is executed.
+#[test]
+fn an_access_of_null_that_is_deleted() {
+    let text = "\
+__global__ void k(int *out) {
+  int *from = nullptr;
+  out[threadIdx.x] = from[1];
+}
+__global__ void stops(int *out) {
+  if (!out)
+    __builtin_trap();
+  *out = 1;
+}
+";
+    check(
+        &[("k.cu", text)],
+        "k.cu",
+        &expect![[r#"
+            k.cu:3:22: error: a null pointer is accessed: byte 4 of what it leads to, in kernel `k` [PHX034]
+            1 error; judged: 2 kernels, 0 barriers
+        "#]],
+    );
+    let kept = text.replace("int *from", "volatile int *from");
+    let Some(folder) = project(&[("k.cu", kept.as_str())]) else { return };
+    let said = run(folder.path(), "run k.cu k --group 32 --arg buf:i32:zero*32").errors();
+    assert!(said.contains("the address is null"), "{said}");
+}
