@@ -465,7 +465,7 @@ fn fixes_in_all_formats() {
     assert_eq!(fixed.status, Some(0));
 }
 
-/// Two kernels of one template: text has the finding once and names the other kernel, JSON has both.
+/// Two kernels of one template: text has the finding once and names the other one, JSON has both.
 /// No fix is tried for `--format line`; the run after it tries some, although findings are cached.
 #[test]
 fn kernels_of_a_template_have_one_finding() {

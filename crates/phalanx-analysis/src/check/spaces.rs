@@ -8,12 +8,12 @@
 //! | [`Rule::ConstantStore`] | a write through an address that leads only to constant memory, or to a constant variable | error |
 //! | [`Rule::ContradictedCast`] | a cast to a space that has none of the memories that its operand may lead to | error if the result is accessed, otherwise warning |
 //! | [`Rule::EscapingPrivate`] | the address of private memory is stored where other threads read it: for them it leads elsewhere | warning |
-//! | [`Rule::FixedAddress`] | an access of null in generic or device memory; or of another number | error for null, otherwise warning |
+//! | [`Rule::FixedAddress`] | an access of null, or of another number | error for null, otherwise warning |
 //! | [`Rule::MixedSpaces`] | a generic access for which no single space is known, for targets without generic accesses | error, or warning if nothing is known of the address |
 //!
-//! The first three rules follow from what an address *must* be: all memories that it may lead to are
-//! wrong. [`MemoryKinds`] are upper bounds, so a finding is certain if the instruction is executed
-//! with an address that leads anywhere at all.
+//! The first three rules follow from what an address *must* be: all memories that it may lead to
+//! are wrong. [`MemoryKinds`] are upper bounds, so a finding is certain if the instruction is
+//! executed with an address that leads anywhere at all.
 //!
 //! Generic accesses are legal on NVPTX and AMDGPU, so [`mixed`] is only run on request (a flag). It
 //! is the conflict of Kong's memory-space analysis, whose target has an instruction for each memory
@@ -190,7 +190,8 @@ fn conflicts(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
 
 /// The number that an address of generic or device memory is, or that it is a fixed distance from.
 ///
-/// A number with an index that is not known is none: `(char *)0 + x` makes a pointer of any integer.
+/// A number with an index that is not known is none: `(char *)0 + x` makes a pointer of any
+/// integer.
 fn fixed_address(of: SpaceContext<'_>, address: Value) -> Option<u64> {
     let Code { context, body, .. } = of.code;
     let space = context.type_kind(crate::code::value_type(of.code, address)?).address_space()?;

@@ -7,9 +7,9 @@
 //! "scan" = "512"
 //! ```
 //!
-//! A name is that in the source, as findings have it (`sum<float>`), or the symbol; one that ends in
-//! `*` is a prefix. The first statement with a kernel's name counts. The command line comes before
-//! the file; within each of them, a size without a name comes last.
+//! A name is that in the source, as findings have it (`sum<float>`), or the symbol. One that ends
+//! in `*` is a prefix. The first statement with a kernel's name counts. The command line comes
+//! before the file; within each of them, a size without a name comes last.
 
 use std::{
     collections::BTreeSet,
