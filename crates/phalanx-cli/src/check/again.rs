@@ -65,11 +65,20 @@ impl Check<'_> {
 }
 
 /// Whether a module has an end of a block that is not reached, other than behind a call, which may
-/// be one that does not return.
+/// be one that does not return, and other than a block by itself, which is the rest of a `switch`
+/// over all cases.
 fn has_deleted(module: &[u8]) -> bool {
     let lines: Vec<&[u8]> = module.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
     let is_call = |line: &[u8]| line.windows(5).any(|window| window == b"call ");
-    lines.windows(2).any(|pair| pair[1].starts_with(b"unreachable") && !is_call(pair[0]))
+    let is_label = |line: &[u8]| {
+        line.split(|&byte| byte == b';')
+            .next()
+            .is_some_and(|label| label.trim_ascii_end().ends_with(b":"))
+    };
+    lines.windows(3).any(|three| {
+        let is_alone = is_label(three[1]) && !three[0].starts_with(b"define ");
+        three[2].starts_with(b"unreachable") && !is_call(three[1]) && !is_alone
+    })
 }
 
 #[cfg(test)]
@@ -78,9 +87,13 @@ mod tests {
 
     #[test]
     fn ends_that_are_not_reached() {
-        assert!(has_deleted(b"define void @k() {\n  unreachable\n}\n"));
+        assert!(has_deleted(b"\ndefine void @k() {\n  unreachable\n}\n"));
+        assert!(has_deleted(b"define void @k() {\nentry:\n  unreachable\n}\n"));
         assert!(has_deleted(b"b:\n  store i32 1, ptr %p\n  unreachable, !dbg !3\n"));
-        assert!(!has_deleted(b"  tail call void @llvm.trap(), !dbg !2\n  unreachable, !dbg !2\n"));
+        assert!(!has_deleted(
+            b"b:\n  tail call void @llvm.trap(), !dbg !2\n  unreachable, !dbg !2\n"
+        ));
+        assert!(!has_deleted(b"\nrest:   ; preds = %a\n  unreachable\n"));
         assert!(!has_deleted(b"define void @unreachable() {\n  ret void\n}\n"));
     }
 }

@@ -16,7 +16,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use super::config::matches;
 use crate::run::extents;
@@ -60,6 +60,14 @@ impl Sizes {
     pub(super) fn new(options: &[String], file: Vec<Statement>) -> anyhow::Result<Sizes> {
         let read = |text: &String| Statement::read(text).with_context(|| format!("--group {text}"));
         let mut stated: Vec<Statement> = options.iter().map(read).collect::<anyhow::Result<_>>()?;
+        for (at, one) in stated.iter().enumerate() {
+            if let Some(other) = stated[..at].iter().find(|other| other.name == one.name) {
+                let of = one.name.as_ref().map(|name| format!(" of `{name}`")).unwrap_or_default();
+                let size = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
+                let [first, second] = [other, one].map(|statement| size(statement.size));
+                bail!("--group: the size{of} is stated twice, as {first} and {second}");
+            }
+        }
         stated.sort_by_key(|statement| statement.name.is_none());
         let of_command_line = stated.len();
         stated.extend(file);
@@ -122,5 +130,10 @@ mod tests {
         assert_eq!(of_file.of(["other", "_Z5otherPi"]), Some([128, 1, 1]));
         let wrong = Sizes::new(&["scan=16,16".to_owned()], Vec::new()).unwrap_err();
         assert_eq!(format!("{wrong:#}"), "--group scan=16,16: `16,16` is no size: write `16x16`");
+        for (twice, of) in [(["64", "32"], ""), (["scan=64", "scan=32"], " of `scan`")] {
+            let error = Sizes::new(&twice.map(str::to_owned), Vec::new()).unwrap_err();
+            let said = format!("--group: the size{of} is stated twice, as 64x1x1 and 32x1x1");
+            assert_eq!(error.to_string(), said);
+        }
     }
 }

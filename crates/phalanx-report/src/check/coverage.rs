@@ -145,8 +145,8 @@ impl Judged {
             // Clang's copy of an OpenCL kernel body for callers on the device; the kernel contains
             // the same code.
             let is_copy = symbol.starts_with(OPENCL_BODY);
-            let has_more = coverage.barriers > 0 || !coverage.gaps.is_empty();
-            if has_more && !is_copy && !has_inlined_copy(db, function) {
+            let is_missing = coverage.barriers > 0 || !coverage.gaps.is_empty();
+            if is_missing && !is_copy && !has_inlined_copy(db, function) {
                 let message = format!("`{name}`, which no kernel of the module calls");
                 self.insert(Unjudged::of_function(NO_CALLER, message, name.to_owned()));
             }

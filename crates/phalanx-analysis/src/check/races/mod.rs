@@ -291,8 +291,8 @@ impl<'a, 'f> Search<'a, 'f> {
             let mut others: Vec<Vec<Side>> = machine.assumed.others().take(left + 1).collect();
             others.reverse();
             scripts.extend(others);
-            let has_more = !scripts.is_empty() && FUEL.saturating_sub(self.fuel) > FUEL_OF_PATHS;
-            if self.fuel == 0 || has_more {
+            let is_long = FUEL.saturating_sub(self.fuel) > FUEL_OF_PATHS;
+            if self.fuel == 0 || is_long && !scripts.is_empty() {
                 self.gave_up = true;
                 return;
             }

@@ -154,7 +154,11 @@ impl Terms {
                     .filter(|_| of.offset == 0)
                     .or_else(|| 1i64.checked_shl(u32::from(*sub))?.checked_sub(1))
             }
-            (Opcode::SExt, [of]) if of.offset == 0 => self.most(object, of.base, depth),
+            // Without the sign bit.
+            (Opcode::SExt, [of]) if of.offset == 0 => {
+                let limit = 1i64.checked_shl(u32::from(*sub).checked_sub(1)?)?;
+                self.most(object, of.base, depth).filter(|&most| most < limit)
+            }
             (Opcode::And, [a, b]) => number(a).or(number(b)),
             (Opcode::URem, [_, by]) => number(by)?.checked_sub(1),
             (Opcode::Add, [a, b]) => {
