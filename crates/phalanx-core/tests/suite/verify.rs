@@ -1,7 +1,7 @@
 //! What an adapter says wrongly is listed, each kind of mistake once; random programs have none.
 
 use expect_test::{Expect, expect};
-use phalanx_core::analysis::{Brought, Sink, Slot, SlotEvent, Source, verify};
+use phalanx_core::analysis::{Analysis, Brought, Sink, Slot, SlotEvent, Source, verify};
 use phalanx_core::block_graph::Block;
 use phalanx_core::divergence::Definition;
 use phalanx_core::{SourceSet, Value};
@@ -197,6 +197,22 @@ fn edges_that_bring_to_no_argument() {
             an edge of b2 brings something to argument 0 of b3, which is not said
         "#]],
     );
+}
+
+/// Of two values that are said as one argument, the first takes nothing from edges: it is unknown.
+#[test]
+fn the_first_of_two_values_in_one_position_is_unknown() {
+    let instead = |at: usize, to: &mut Sink<'_>| {
+        if at == 3 {
+            to.argument(value(1), block(3), 0);
+            to.argument(value(2), block(3), 0);
+            to.end(block(3), SourceSet::EMPTY, &[]);
+        }
+        at == 3
+    };
+    let analysis = Analysis::new(&Diamond { instead: &instead });
+    let sources = [1, 2].map(|number| analysis.sources(value(number)));
+    assert_eq!(sources, [SourceSet::OPAQUE_THREAD, SourceSet::EMPTY]);
 }
 
 #[test]
