@@ -125,3 +125,76 @@ __global__ void stops(int *out) {
     let said = run(folder.path(), "run k.cu k --group 32 --arg buf:i32:zero*32").errors();
     assert!(said.contains("the address is null"), "{said}");
 }
+
+/// Two conditions on arguments, one of them on a quotient, may contradict each other. They count if
+/// a launch is found that fulfils both, and else the report says what was not compared.
+#[test]
+fn conditions_that_a_launch_fulfils_together() {
+    let body = "\
+  __shared__ int tile[256];
+  int t = threadIdx.x;
+  tile[t] = a[t];
+  __syncthreads();
+  int d = tile[255 - t];
+  if (CONDITION)
+    tile[t] = d;
+  __syncthreads();
+  a[t] = d + tile[0];
+}
+";
+    let kernel = |name: &str, condition: &str| {
+        let head = format!("__global__ void {name}(int *a, int n, int x) {{\n");
+        head + &body.replace("CONDITION", condition)
+    };
+    let text = kernel("both", "blockIdx.x / n == blockIdx.x % n && blockIdx.x / n == x + 1")
+        + &kernel("neither", "n % 6u == 2 && n % 4u == 3 && x / n == 5");
+    check(
+        &[("k.cu", text.as_str())],
+        "k.cu",
+        &expect![[r#"
+            k.cu:8:13: warning: threads (0, 0, 0) and (255, 0, 0) may access `tile[0]` with no barrier in between, in kernel `both` [PHX050]
+        "#]],
+    );
+}
+
+/// Clang unrolls a loop, knows that none of the copies is the last round, and leaves a loop that
+/// never ends. A thread that comes there has undefined behaviour, unless others notice the loop.
+#[test]
+fn a_loop_without_an_end() {
+    let text = "\
+__global__ void quiet(int *out, int n) {
+  if (threadIdx.x == n)
+    for (;;)
+      out[n] = n;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+__global__ void noticed(int *out, int n) {
+  if (threadIdx.x == n)
+    for (;;)
+      *(volatile int *)out = n;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+__global__ void remainder(const int *in, int *out, int k) {
+  int p[5] = {-1}, at = 0, sum = 0;
+  if (threadIdx.x < in[0]) {
+    while (k > 1)
+      p[at++] = in[k--];
+    for (int i = at + 1; i < 4; i++)
+      p[i] = -1;
+    for (int j = 0; j < 4 && p[j] >= 0; j++)
+      sum += in[p[j]];
+  }
+  __syncthreads();
+  out[threadIdx.x] = sum;
+}
+";
+    check(
+        &[("k.cu", text)],
+        "k.cu",
+        &expect![[r#"
+            k.cu:12:3: warning: `__syncthreads()` may not be executed by all threads of a workgroup, in kernel `noticed` [PHX001]
+        "#]],
+    );
+}

@@ -1,5 +1,6 @@
-//! Stores to global memory whose index lost its dependence on the thread (PHX054). Kernels with the
-//! mistake have a finding at each level, and execution shows the fault; correct twins have none.
+//! Stores to global memory whose index lost its dependence on the thread (PHX054) or on the
+//! workgroup (PHX056). Kernels with the mistake have a finding at each level, and execution shows
+//! the fault; correct twins have none.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -16,6 +17,32 @@ __global__ void wrong_behind_bounds(const float *in, float *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     out[0] = in[i] * 2.0f + 1.0f;
+}
+__global__ void parted_index(const float *in, float *out) {
+  out[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+}
+__global__ void parted_constant(const float *in, float *out, int n) {
+  if (blockIdx.x >= n)
+    return;
+  if (threadIdx.x == 0)
+    out[0] = in[blockIdx.x] + 1.0f;
+}
+__global__ void parted_number(int *out, int n) {
+  if (threadIdx.x == 0)
+    out[n] = blockIdx.x * 2;
+}
+__global__ void right_group(const float *in, float *out, int n) {
+  if (blockIdx.x == n)
+    out[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+}
+__global__ void right_first_groups(int *out) {
+  if (blockIdx.x < 1 && threadIdx.x == 0)
+    out[0] = blockIdx.x + 7;
+}
+__global__ void right_first(const float *in, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0)
+    out[1] = in[i];
 }
 __global__ void right_guard(const float *in, float *out) {
   if (threadIdx.x == 0)
@@ -53,6 +80,17 @@ kernel void wrong_constant(global int *out) { out[0] = get_local_id(0); }
 kernel void wrong_group(global const float *in, global float *out) {
   out[get_group_id(0)] = in[get_global_id(0)];
 }
+kernel void parted_index(global const float *in, global float *out) {
+  out[get_local_id(0)] = in[get_global_id(0)];
+}
+kernel void parted_number(global int *out) {
+  if (get_local_id(0) == 0)
+    out[0] = get_group_id(0);
+}
+kernel void right_first(global const float *in, global float *out) {
+  if (get_group_id(0) == 0)
+    out[get_local_id(0)] = in[get_global_id(0)];
+}
 kernel void right_guard(global const float *in, global float *out) {
   if (get_local_id(0) == 0)
     out[get_group_id(0)] = in[get_global_id(0)];
@@ -68,16 +106,28 @@ kernel void right_search(global const float *in, global int *out) {
 
 /// Kernels, how they are launched, and whether `run --races` shows a race. A write of one value by
 /// all threads is a race to it, so nothing is said of those.
-const LAUNCHES: [(&str, &str, bool); 12] = [
+const LAUNCHES: [(&str, &str, bool); 20] = [
     ("k.cu wrong_constant", "--arg buf:i32:0", true),
     ("k.cu wrong_block", "--arg buf:f32:iota*64 --arg buf:f32:0", true),
     ("k.cu wrong_behind_bounds", "--arg buf:f32:iota*64 --arg buf:f32:0 --arg i32:64", true),
+    ("k.cu parted_index", "--grid 2 --arg buf:f32:iota*128 --arg buf:f32:zero*64", true),
+    ("k.cu parted_constant", "--grid 2 --arg buf:f32:iota*64 --arg buf:f32:0 --arg i32:9", true),
+    ("k.cu parted_number", "--grid 2 --arg buf:i32:zero*4 --arg i32:3", true),
+    (
+        "k.cu right_group",
+        "--grid 2 --arg buf:f32:iota*128 --arg buf:f32:zero*64 --arg i32:1",
+        false,
+    ),
+    ("k.cu right_first_groups", "--grid 2 --arg buf:i32:0", false),
+    ("k.cu right_first", "--grid 2 --arg buf:f32:iota*64 --arg buf:f32:zero*2", false),
     ("k.cu right_guard", "--arg buf:f32:iota*64 --arg buf:f32:0", false),
     ("k.cu right_lane", "--arg buf:f32:iota*64 --arg buf:f32:0", false),
     ("k.cu right_atomic", "--arg buf:i32:0", false),
     ("k.cu right_index", "--arg buf:f32:iota*128 --arg buf:f32:zero*128", false),
     ("k.cl wrong_constant", "--arg buf:i32:0", true),
     ("k.cl wrong_group", "--arg buf:f32:iota*128 --arg buf:f32:0", true),
+    ("k.cl parted_index", "--grid 2 --arg buf:f32:iota*128 --arg buf:f32:zero*64", true),
+    ("k.cl parted_number", "--grid 2 --arg buf:i32:0", true),
     ("k.cl right_guard", "--arg buf:f32:iota*64 --arg buf:f32:0", false),
     ("k.cl right_index", "--arg buf:f32:iota*128 --arg buf:f32:zero*128", false),
     ("k.cl right_search", "--arg buf:f32:zero*128 --arg buf:i32:0", false),
@@ -103,11 +153,14 @@ fn stores_that_lost_the_thread() {
             let outcome = run(folder.path(), &command);
             let log: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
             let all = log[0]["diagnostics"].as_array().expect("findings");
-            let lost = all.iter().filter(|one| one["code"] == "PHX054");
-            let found: BTreeSet<&str> = lost.filter_map(|one| one["function"].as_str()).collect();
-            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-            let wrong: BTreeSet<&str> = words.filter(|word| word.starts_with("wrong_")).collect();
-            assert_eq!(found, wrong, "{file} {options}: {log:#}");
+            for (code, start) in [("PHX054", "wrong_"), ("PHX056", "parted_")] {
+                let lost = all.iter().filter(|one| one["code"] == code);
+                let found: BTreeSet<&str> =
+                    lost.filter_map(|one| one["function"].as_str()).collect();
+                let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                let wrong: BTreeSet<&str> = words.filter(|word| word.starts_with(start)).collect();
+                assert_eq!(found, wrong, "{code}, {file} {options}: {log:#}");
+            }
         }
     }
     for (kernel, arguments, is_race) in LAUNCHES {

@@ -152,6 +152,8 @@ rules! {
     LostIndex "PHX054" "lost-index" "threads write different values to one address of global memory",
     /// Memory of a copy in the background that is accessed before a wait for the copy.
     PendingCopy "PHX055" "pending-copy" "memory is accessed while a copy in the background goes on",
+    /// Workgroups that write different values to one address of global memory.
+    LostGroup "PHX056" "lost-group" "workgroups write different values to one address of global memory",
 }
 
 impl Rule {
@@ -186,6 +188,7 @@ impl Rule {
             | Rule::ReadBeforeWritten
             | Rule::OutOfBounds
             | Rule::LostIndex
+            | Rule::LostGroup
             | Rule::PendingCopy
             | Rule::FixedAddress
             | Rule::MixedSpaces => Level::Warning,

@@ -99,4 +99,4 @@ pub use notes::{Notes, Reads};
 pub use operations::{Operation, Sites, operations};
 pub use rereads::edges;
 pub use sites::{Calls, called, may_be_barrier, may_be_site, own_barriers};
-pub use ways::is_undefined;
+pub use ways::{ends, is_undefined};

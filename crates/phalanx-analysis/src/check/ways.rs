@@ -26,19 +26,62 @@
 //! depth); and the difference of their levels in the dominator tree.
 
 use phalanx_graph::{Cfg, CycleId, Cycles, Dfs, DomTree, Node};
-use phalanx_ir::{Opcode, flow::block_of};
+use phalanx_ir::{Opcode, attributes::AttrKind, flow::block_of, inst::InstFlags};
 use rustc_hash::FxHashSet;
 
 use super::Facts;
 use crate::code::Code;
 
-/// Whether a block is nothing but `unreachable`. A thread that comes there has undefined behaviour,
-/// so none does in a correct program. As an end of the function, such a block would make each
-/// branch towards it decide whether anything behind is executed.
+/// The blocks in which threads may end or stay for ever: exits, loops of one block without an exit,
+/// and blocks that lead only to such a loop. O(blocks).
 #[must_use]
-pub fn is_undefined(code: Code<'_>, block: Node) -> bool {
-    let first = code.body.block_insts(block_of(block)).next();
-    first.is_some_and(|first| code.body.inst(first).opcode == Opcode::Unreachable)
+pub fn ends(cfg: &Cfg) -> Vec<Node> {
+    let is_loop = |node: Node| cfg.successors(node) == [node];
+    let is_end = |node: Node| match cfg.successors(node) {
+        [] => true,
+        &[next] => is_loop(next),
+        _ => false,
+    };
+    cfg.nodes().filter(|&node| is_end(node)).collect()
+}
+
+/// Whether a thread that comes to one of the [`ends`] has undefined behaviour, so that none does in
+/// a correct program. As an end of the function, such a block would make each branch towards it
+/// decide whether anything behind is executed.
+///
+/// It is nothing but `unreachable`; or it is in, or leads only to, a loop without an exit that
+/// others do not notice, in a function that must make progress. Clang leaves such loops behind
+/// when it unrolls a loop and knows that none of the copies can be the last one.
+#[must_use]
+pub fn is_undefined(code: Code<'_>, cfg: &Cfg, end: Node) -> bool {
+    match cfg.successors(end) {
+        [] => {
+            let first = code.body.block_insts(block_of(end)).next();
+            first.is_some_and(|first| code.body.inst(first).opcode == Opcode::Unreachable)
+        }
+        &[next] => {
+            let attributes = code.context.function_attrs(code.header.attributes);
+            attributes.has(AttrKind::MustProgress)
+                && is_unnoticed(code, end)
+                && is_unnoticed(code, next)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a block has no effect but plain accesses of memory.
+fn is_unnoticed(code: Code<'_>, block: Node) -> bool {
+    code.body.block_insts(block_of(block)).all(|inst| {
+        let data = code.body.inst(inst);
+        let is_watched = |flag| data.flags.contains(flag);
+        match data.opcode {
+            Opcode::Load | Opcode::Store => {
+                !is_watched(InstFlags::ATOMIC) && !is_watched(InstFlags::VOLATILE)
+            }
+            Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence => false,
+            opcode => !opcode.is_call(),
+        }
+    })
 }
 
 /// A graph, with facts about it.

@@ -226,7 +226,7 @@ impl RetainedMemory {
 #[derive(Debug)]
 pub(crate) struct KeptCut {
     pub(crate) blocks: u64,
-    pub(crate) exits: Arc<[Node]>,
+    pub(crate) ends: Arc<[Node]>,
     pub(crate) undefined: Vec<Node>,
     pub(crate) cut: Option<Cut>,
 }

@@ -26,7 +26,7 @@ use crate::source::OPENCL_BODY;
 const NO_CALLER: &str = "no-caller";
 
 /// Every reason why something is not judged, except those of comparisons.
-pub const REASONS: [&str; 19] = [
+pub const REASONS: [&str; 20] = [
     "unknown-callee",
     "indirect-call",
     "inline-assembly",
@@ -37,6 +37,7 @@ pub const REASONS: [&str; 19] = [
     "workgroup-index",
     "workgroup-argument",
     "workgroup-condition",
+    "workgroup-launch",
     "workgroup-wait",
     "workgroup-call",
     "workgroup-unreached",
@@ -213,6 +214,7 @@ fn slug(reason: &NotJudged) -> &'static str {
         NotJudged::WorkgroupAccess(why) => match why {
             Why::Index => "workgroup-index",
             Why::Argument => "workgroup-argument",
+            Why::Launch => "workgroup-launch",
             Why::Condition => "workgroup-condition",
             Why::Wait => "workgroup-wait",
             Why::Call => "workgroup-call",
@@ -244,6 +246,7 @@ fn message(gap: &Gap, checker: &Checker<'_>) -> String {
             let which = match why {
                 Why::Index => "whose index comes from data",
                 Why::Argument => "whose index depends on arguments",
+                Why::Launch => "under conditions on arguments that may contradict each other",
                 Why::Condition => "under conditions on data",
                 Why::Wait => "behind a loop that waits for other threads",
                 Why::Call => "by calls that are not followed",

@@ -71,6 +71,10 @@ pub(super) fn message(finding: &Finding, element: &str) -> String {
             let may = if clash.is_certain { "" } else { "may " };
             format!("threads {one} and {other} {may}write different values to `{element}`")
         }
+        Rule::LostGroup => {
+            let may = if clash.is_certain { "" } else { "may " };
+            format!("workgroups {may}write different values to `{element}`")
+        }
         _ => {
             let may = if finding.level == Level::Error { "" } else { "may " };
             format!("threads {one} and {other} {may}access `{element}` with no barrier in between")
@@ -85,6 +89,7 @@ pub(super) fn label(finding: &Finding, element: &str) -> String {
     match finding.rule {
         Rule::ReadBeforeWritten => "its value is undefined".to_owned(),
         Rule::OutOfBounds => "what is there belongs to something else".to_owned(),
+        Rule::LostGroup => format!("thread {one} of each workgroup writes `{element}` here"),
         _ if finding.other.is_none() && clash.writes == [true, true] => {
             format!("both threads write `{element}` here")
         }
@@ -113,6 +118,9 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::OutOfBounds => "make the array larger, or guard the access",
         Rule::LostIndex => {
             "let the index tell threads apart, let one thread write, or use an atomic operation"
+        }
+        Rule::LostGroup => {
+            "let the index tell workgroups apart, let one of them write, or use an atomic operation"
         }
         _ if finding.other.is_none() => "let one thread write it, or let each write its own",
         _ => "put a barrier between the two accesses that all threads of the workgroup execute",

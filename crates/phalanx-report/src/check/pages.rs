@@ -56,6 +56,7 @@ pages! {
     OutOfBounds "PHX053",
     LostIndex "PHX054",
     PendingCopy "PHX055",
+    LostGroup "PHX056",
 }
 
 /// The page of the rule with a code or a name.

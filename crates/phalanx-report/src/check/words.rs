@@ -126,7 +126,8 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
         | Rule::WaveSynchronous
         | Rule::ReadBeforeWritten
         | Rule::OutOfBounds
-        | Rule::LostIndex => memory::message(finding, what),
+        | Rule::LostIndex
+        | Rule::LostGroup => memory::message(finding, what),
         Rule::UncoalescedAccess | Rule::BankConflict => {
             // A distance that is known at run time only may be small.
             let is_symbolic = finding.access.is_some_and(|cost| cost.symbol.is_some());
@@ -239,7 +240,8 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         | Rule::WaveSynchronous
         | Rule::ReadBeforeWritten
         | Rule::OutOfBounds
-        | Rule::LostIndex => return memory::label(finding, &what.text),
+        | Rule::LostIndex
+        | Rule::LostGroup => return memory::label(finding, &what.text),
         Rule::UnpairedBarrier => match what.phase {
             Some(BarrierPhase::Wait) => "no thread arrived since the last wait",
             _ => "no thread waited since the last arrival",
@@ -381,7 +383,8 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         | Rule::WaveSynchronous
         | Rule::ReadBeforeWritten
         | Rule::OutOfBounds
-        | Rule::LostIndex => return memory::help(finding),
+        | Rule::LostIndex
+        | Rule::LostGroup => return memory::help(finding),
         Rule::UnmatchedBarriers => "let both ways meet in one barrier",
         Rule::MissingMembers => {
             "compute the mask before the branch, with a ballot over its condition, or move the operation out of it"

@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 use super::terms::{Base, Term, Terms, Val};
 
 /// A distance larger than all numbers that threads compare a difference with.
-const FAR: i64 = 1 << 40;
+pub(super) const FAR: i64 = 1 << 40;
 /// Larger than any difference.
 const ALL: i64 = i64::MAX / 4;
 /// The depth to which conditions that are made of others are taken apart.
@@ -81,6 +81,16 @@ impl Assumptions {
         let behind = (self.script.len()..self.taken.len()).map(move |at| with(at, Side::No));
         let edges = self.edges.iter().filter(|(at, _)| **at + 1 >= self.script.len());
         behind.chain(edges.map(move |(&at, &number)| with(at, Side::Exactly(number))))
+    }
+
+    /// The conditions that were decided as a whole, and whether they hold.
+    pub(super) fn decided(&self) -> impl Iterator<Item = (&Base, bool)> {
+        self.decided.iter().map(|(base, &holds)| (base, holds))
+    }
+
+    /// The interval of each difference that was decided about.
+    pub(super) fn between(&self) -> impl Iterator<Item = (&(Base, Base), (i64, i64))> {
+        self.between.iter().map(|(pair, &interval)| (pair, interval))
     }
 
     /// Whether some launch certainly takes this path, if the kernel is ever executed.

@@ -317,6 +317,10 @@ impl<'a> Machine<'a, '_> {
             arguments.iter().map(|&value| self.value(thread, value)).collect();
         let value = match called {
             Called::Register(register) => self.register(thread, register),
+            Called::Block(name) => {
+                let operands: Option<Vals> = values.into_iter().collect();
+                operands.map(|operands| Val::of(self.terms.intern(Term::Block(name, operands))))
+            }
             Called::Constant(name) => {
                 let operands: Option<Vals> = values.into_iter().collect();
                 operands.map(|operands| Val::of(self.terms.intern(Term::Register(name, operands))))

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`Why::Index`] | the address is computed from loaded data, or from the result of an operation of the wave |
 //! | [`Why::Argument`] | the address depends on arguments, and addresses of other accesses of the object do not in the same way |
+//! | [`Why::Launch`] | something is wrong under conditions on arguments that may contradict each other |
 //! | [`Why::Condition`] | data decides whether a thread executes it |
 //! | [`Why::Wait`] | it follows a loop that waits for other threads |
 //! | [`Why::Call`] | a call accesses memory in a way that is not tracked, such as a copy in the background |
@@ -45,6 +46,8 @@ pub enum Why {
     Index,
     /// Its index depends on arguments.
     Argument,
+    /// Whether some launch fulfils all its conditions on arguments is not known.
+    Launch,
     /// Its condition depends on data.
     Condition,
     /// It follows a loop that waits for other threads.

@@ -1,9 +1,10 @@
-//! Stores to global memory whose index has lost the thread: all threads write one address.
+//! Stores to global memory whose index has lost the thread or the workgroup: all write one address.
 //!
 //! ```text
 //! out[0] = tid;               each thread writes another value to one address
 //! out[blockIdx.x] = in[i];    so do the threads of a workgroup
 //! if (tid == 0) out[0] = n;   one thread writes
+//! out[tid] = in[i];           each workgroup writes other values to the same addresses
 //! ```
 //!
 //! The analysis looks at plain stores whose address is the same in the workgroup and whose value is
@@ -19,13 +20,27 @@
 //!
 //! A sum that all threads have after a reduction is of the last kind.
 //!
+//! The same is asked of workgroups: the address does not depend on the number of the workgroup, the
+//! value does, and no condition chooses one of them ([`is_of_one_group`]). Barriers do not order
+//! workgroups, so one execution of the store is enough ([`of_groups`]).
+//!
 //! O(instructions) to choose stores, O(stores that are executed) to compare them.
 
-use phalanx_ir::{InstId, Opcode, Value, inst::InstFlags};
+use std::collections::BTreeMap;
+
+use phalanx_ir::{
+    InstId, Opcode, Value,
+    inst::{InstFlags, IntPredicate},
+};
 use phalanx_target::{AddressSpace, Architecture, LaunchFacts, Scope, SourceSet, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{objects::Access, program::Unit, terms::Val};
+use super::{
+    assume::Assumptions,
+    objects::Access,
+    program::Unit,
+    terms::{Base, Term, Terms, Val},
+};
 use crate::code::{Code, Numbering};
 
 /// How many instructions behind a stored value are looked at.
@@ -39,18 +54,29 @@ const INDICES: SourceSet = SourceSet::X
     .union(SourceSet::QUAD)
     .union(SourceSet::WAVE);
 
-/// The stores of a function that are looked at, and whether the value is made of what threads load
-/// at their own indices.
-pub(super) type Stores = FxHashMap<InstId, bool>;
+/// What a store writes to addresses that are the same for all of them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Lost {
+    /// Threads of a workgroup write different values; whether these are made of what threads load
+    /// at their own indices.
+    of_threads: Option<bool>,
+    /// The same of workgroups.
+    of_groups: Option<bool>,
+}
 
-/// The stores of a function whose address is the same in the workgroup and whose value is not.
+/// The stores of a function that are looked at.
+pub(super) type Stores = FxHashMap<InstId, Lost>;
+
+/// The stores of a function whose address is the same in the workgroup, or in all workgroups, and
+/// whose value is not.
 pub(super) fn stores(unit: Unit<'_>, launch: &LaunchFacts, architecture: Architecture) -> Stores {
     let code = unit.code;
-    let varying = phalanx_target::varying(Scope::Workgroup, launch);
+    let in_group = phalanx_target::varying(Scope::Workgroup, launch);
+    let in_grid = phalanx_target::varying(Scope::Grid, launch) - INDICES;
     let numbering = Numbering::new(code.header);
     let sources = |value: Value| {
         let number = numbering.operand(value);
-        number.map_or(SourceSet::EMPTY, |number| unit.divergence.value(number) & varying)
+        number.map_or(SourceSet::EMPTY, |number| unit.divergence.value(number))
     };
     let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     let of = |inst: InstId| {
@@ -59,11 +85,20 @@ pub(super) fn stores(unit: Unit<'_>, launch: &LaunchFacts, architecture: Archite
             && !data.flags.contains(InstFlags::ATOMIC)
             && !data.flags.contains(InstFlags::VOLATILE);
         let &[value, pointer] = code.body.operands(inst) else { return None };
-        let is_lost = is_plain
-            && !is_own(code, pointer, architecture)
-            && sources(pointer).is_empty()
-            && sources(value).intersects(INDICES);
-        is_lost.then(|| (inst, is_loaded(code, value, &sources, architecture)))
+        if !is_plain || is_own(code, pointer, architecture) {
+            return None;
+        }
+        let lost = |varying: SourceSet, indices: SourceSet| {
+            let is_lost = !sources(pointer).intersects(varying)
+                && sources(value).intersects(varying & indices);
+            let sources = |value: Value| sources(value) & varying;
+            is_lost.then(|| is_loaded(code, value, (&sources, indices), architecture))
+        };
+        let lost = Lost {
+            of_threads: lost(in_group, INDICES),
+            of_groups: lost(in_grid, SourceSet::BLOCK_XYZ),
+        };
+        (lost.of_threads.is_some() || lost.of_groups.is_some()).then_some((inst, lost))
     };
     insts.filter_map(of).collect()
 }
@@ -85,12 +120,12 @@ fn opcode(code: Code<'_>, inst: InstId) -> Opcode {
     code.body.inst(inst).opcode
 }
 
-/// Whether a value is computed from what each thread loads at an index of its own, through an
-/// argument of the kernel.
+/// Whether a value is computed from what each thread or workgroup loads at an index of its own,
+/// through an argument of the kernel.
 fn is_loaded(
     code: Code<'_>,
     value: Value,
-    sources: &dyn Fn(Value) -> SourceSet,
+    (sources, indices): (&dyn Fn(Value) -> SourceSet, SourceSet),
     architecture: Architecture,
 ) -> bool {
     let mut work = vec![value];
@@ -104,7 +139,7 @@ fn is_loaded(
         let operands = code.body.operands(inst);
         match opcode(code, inst) {
             Opcode::Load => {
-                let is_indexed = sources(operands[0]).intersects(INDICES);
+                let is_indexed = sources(operands[0]).intersects(indices);
                 if !is_indexed || !is_of_argument(code, operands[0], architecture) {
                     return false;
                 }
@@ -138,7 +173,9 @@ fn is_of_argument(code: Code<'_>, pointer: Value, architecture: Architecture) ->
 
 /// Pairs of threads that write one address by one of these stores, and whether they write different
 /// numbers; without pairs that may write the same.
-pub(super) fn pairs(mut stored: Vec<(Access, bool)>) -> Vec<([Access; 2], bool)> {
+pub(super) fn pairs(stored: &[(Access, Lost)]) -> Vec<([Access; 2], bool)> {
+    let of_threads = |&(access, lost): &(Access, Lost)| Some((access, lost.of_threads?));
+    let mut stored: Vec<(Access, bool)> = stored.iter().filter_map(of_threads).collect();
     let key = |access: &Access| (access.inst, access.at.base, access.at.offset, access.size);
     stored.sort_by_key(|(access, _)| (key(access), access.thread, access.count));
     let mut pairs = Vec::new();
@@ -162,4 +199,56 @@ pub(super) fn pairs(mut stored: Vec<(Access, bool)>) -> Vec<([Access; 2], bool)>
         }
     }
     pairs
+}
+
+/// Stores by which workgroups write different values to one address, and whether these certainly
+/// differ: the first execution of each.
+pub(super) fn of_groups(terms: &Terms, stored: &[(Access, Lost)]) -> Vec<(Access, bool)> {
+    let mut found: BTreeMap<(usize, InstId), (Access, bool)> = BTreeMap::new();
+    for &(access, lost) in stored {
+        let Some(is_loaded) = lost.of_groups else { continue };
+        let is_certain = access.value.is_some_and(|value| {
+            terms.is_of_launch(value)
+                && terms.leaves(value.base).iter().any(|(leaf, _)| is_group(terms, *leaf))
+        });
+        let known = found.get(&access.inst);
+        if (is_loaded || is_certain) && known.is_none_or(|(_, known)| is_certain && !known) {
+            found.insert(access.inst, (access, is_certain));
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Whether a term is the number of the workgroup, or that of its first thread in the grid.
+fn is_group(terms: &Terms, base: Base) -> bool {
+    matches!(terms.get(base), Some(Term::Block(..) | Term::Register("get_global_id", _)))
+}
+
+/// Whether what was decided on a path may hold in one workgroup only.
+///
+/// A bound by an argument, as in `blockIdx.x < n`, holds in many.
+pub(super) fn is_of_one_group(terms: &Terms, assumed: &Assumptions) -> bool {
+    // Whether the number of the workgroup has a part in these, and whether an argument has.
+    let parts = |bases: &[Base]| {
+        let leaves = bases.iter().flat_map(|&base| terms.leaves(base));
+        let (mut has_group, mut has_argument) = (false, false);
+        for (leaf, _) in leaves {
+            has_group |= is_group(terms, leaf);
+            has_argument |= matches!(terms.get(leaf), Some(Term::Argument(_)));
+        }
+        (has_group, has_argument)
+    };
+    assumed.decided().any(|(&base, holds)| {
+        let (has_group, has_argument) = parts(&[base]);
+        let chooses = match terms.comparison(base) {
+            Some((IntPredicate::Eq, ..)) => holds,
+            Some((IntPredicate::Ne, ..)) => !holds,
+            Some(_) => !has_argument,
+            None => true,
+        };
+        has_group && chooses
+    }) || assumed.between().any(|(&(a, b), (low, high))| {
+        let (has_group, has_argument) = parts(&[a, b]);
+        has_group && (low == high || !has_argument)
+    })
 }

@@ -16,6 +16,7 @@
 //! | [`Rule::ReadBeforeWritten`] | a read of memory that no thread has written |
 //! | [`Rule::OutOfBounds`] | an access outside of its variable |
 //! | [`Rule::LostIndex`] | threads that write different values to one address of global memory |
+//! | [`Rule::LostGroup`] | workgroups that do so |
 //!
 //! # How
 //!
@@ -26,8 +27,10 @@
 //! - A value that depends on arguments is a term ([`terms`]).
 //! - An address with such a term is known if it can be only one place of its object ([`settle`]).
 //! - An access whose index is data is compared with accesses of the whole array ([`scattered`]).
-//! - A store to global memory with one address for all threads is compared with itself ([`lost`]).
-//! - At a branch that depends on arguments, both sides are tried ([`assume`]).
+//! - A store to global memory with one address for all threads, or for all workgroups, is compared
+//!   with itself ([`lost`]).
+//! - At a branch that depends on arguments, both sides are tried ([`assume`]). If decisions may
+//!   contradict each other, findings count if a launch is found that fulfils all ([`possible`]).
 //! - Data is not tracked: what is executed under a condition on data is left out ([`left_out`]).
 //!
 //! So each access that is compared is executed.
@@ -51,11 +54,14 @@ mod left_out;
 mod lost;
 mod objects;
 mod parts;
+mod possible;
 mod program;
 mod scattered;
 mod settle;
 mod terms;
 mod thread;
+
+use std::collections::BTreeSet;
 
 use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
 use phalanx_target::{AddressSpace, Architecture, LaunchFacts, Scope, SpaceKind};
@@ -117,7 +123,7 @@ pub fn findings(program: Program<'_>) -> Found {
     for (order, size) in by_threads {
         let mut search = Search::new(&functions, size, is_exact, fuel);
         search.left_out = left_out;
-        search.all_paths();
+        search.execute();
         fuel = search.fuel;
         left_out = search.left_out;
         gave_up |= search.gave_up;
@@ -144,6 +150,10 @@ pub fn findings(program: Program<'_>) -> Found {
             !depends_on_size(&functions, finding) || found.contains(&(a, b))
         });
     }
+    // Threads of one workgroup are the simpler case of the same mistake.
+    let of_threads: FxHashSet<_> =
+        all.keys().filter(|key| key.0 == Rule::LostIndex).map(|key| key.1).collect();
+    all.retain(|key, _| key.0 != Rule::LostGroup || !of_threads.contains(&key.1));
     let findings = in_order(&functions, all);
     let mut left_out = left_out.places();
     // A single thread has no races. If the limit was reached, `gave_up` stands for all accesses
@@ -258,6 +268,10 @@ struct Search<'a, 'f> {
     /// Whether nothing is ordered because threads are in one wave.
     has_waves_of_one: bool,
     found: ByPlace,
+    /// Whether a launch is found that takes the path up to the last barrier, once it matters.
+    is_possible: Option<bool>,
+    /// What goes wrong on paths that are perhaps taken by no launch.
+    doubtful: BTreeSet<(Rule, InstInFunction, InstInFunction)>,
     left_out: LeftOut,
 }
 
@@ -273,7 +287,18 @@ impl<'a, 'f> Search<'a, 'f> {
             has_barrier: functions.all.iter().any(|function| function.has_barrier()),
             has_waves_of_one: false,
             found: ByPlace::default(),
+            is_possible: None,
+            doubtful: BTreeSet::new(),
             left_out: LeftOut::default(),
+        }
+    }
+
+    /// Executes the kernel on all paths, as far as there is time.
+    fn execute(&mut self) {
+        self.all_paths();
+        for key in self.doubtful.iter().filter(|key| !self.found.contains_key(key)) {
+            self.left_out.leave(key.1, Why::Launch);
+            self.left_out.leave(key.2, Why::Launch);
         }
     }
 
@@ -331,6 +356,7 @@ impl<'a, 'f> Search<'a, 'f> {
         indices: &[[u32; 3]],
         (written, settled): (&mut Written, &mut Settled),
     ) {
+        self.is_possible = None;
         let outside = std::mem::take(&mut machine.outside);
         self.leaves_by_size |= !outside.is_empty() && outside.iter().all(|one| one.thread > 0);
         for access in outside {
@@ -339,8 +365,13 @@ impl<'a, 'f> Search<'a, 'f> {
         let mut stored = std::mem::take(&mut machine.lost);
         // If the size is not stated, there may be no more than one row of threads.
         stored.retain(|(access, _)| self.is_exact || access.thread < self.size[0]);
-        for (pair, is_certain) in lost::pairs(stored) {
+        for (pair, is_certain) in lost::pairs(&stored) {
             self.report(machine, indices, Rule::LostIndex, pair, is_certain);
+        }
+        if !stored.is_empty() && !lost::is_of_one_group(&machine.terms, &machine.assumed) {
+            for (access, is_certain) in lost::of_groups(&machine.terms, &stored) {
+                self.report(machine, indices, Rule::LostGroup, [access; 2], is_certain);
+            }
         }
         let mut accesses = std::mem::take(&mut machine.accesses);
         settled.settle(machine, &mut accesses);
@@ -400,14 +431,22 @@ impl<'a, 'f> Search<'a, 'f> {
     ) {
         let is_error = self.is_exact
             && is_certain
-            && !matches!(rule, Rule::WaveSynchronous | Rule::LostIndex)
+            && !matches!(rule, Rule::WaveSynchronous | Rule::LostIndex | Rule::LostGroup)
             && machine.assumed.is_likely();
         let level = if is_error { Level::Error } else { Level::Warning };
-        if machine.assumed.is_doubtful {
-            return;
-        }
         let [first, second] = accesses;
         let key = (rule, first.inst, second.inst);
+        if machine.assumed.is_doubtful {
+            // A large argument may lead out of an array. The kernel is not made for it.
+            if rule == Rule::OutOfBounds {
+                return;
+            }
+            let find = || machine.assumed.is_possible(&machine.terms);
+            if !*self.is_possible.get_or_insert_with(find) {
+                self.doubtful.insert(key);
+                return;
+            }
+        }
         if self.found.get(&key).is_some_and(|known| known.level >= level) {
             return;
         }
@@ -437,7 +476,7 @@ impl<'a, 'f> Search<'a, 'f> {
             }),
             called: [called(&second), called(&first)],
             group: self.size,
-            is_assumed: !self.is_exact,
+            is_assumed: !self.is_exact && rule != Rule::LostGroup,
         };
         let finding = Finding {
             other: (first.inst != second.inst).then_some(first.place),

@@ -67,10 +67,10 @@ impl Machine<'_, '_> {
         }
         if !self.is_workgroup(root) {
             if !matches!(self.terms.get(root), Some(Term::Slot { .. })) {
-                let is_loaded = self.functions.all[function].lost.get(&access.inst.1);
+                let lost = self.functions.all[function].lost.get(&access.inst.1);
                 // The first round of a loop is enough.
-                if let (Some(&is_loaded), 0) = (is_loaded, count) {
-                    self.lost.push((access, is_loaded));
+                if let (Some(&lost), 0) = (lost, count) {
+                    self.lost.push((access, lost));
                 }
                 self.left_out.leave(access.inst, Why::Index);
             }

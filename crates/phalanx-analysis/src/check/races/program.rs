@@ -19,7 +19,7 @@ use phalanx_ir::{
     inst::InstFlags, layout::StructBodies, types::StructBody,
 };
 use phalanx_target::{
-    LaunchFacts, Scope, Target, Transfer,
+    LaunchFacts, Scope, SourceSet, Target, Transfer,
     intrinsics::{BarrierPhase, Family},
     transfer::Coordinate,
 };
@@ -93,7 +93,9 @@ pub(super) enum Register {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Called {
     Register(Register),
-    /// Reads something that is the same in the workgroup; the string is the rest of its name.
+    /// Reads the number of the workgroup; the string is the rest of its name.
+    Block(&'static str),
+    /// Reads something else that is the same in the workgroup.
     Constant(&'static str),
     /// An arithmetic intrinsic of LLVM.
     Arithmetic,
@@ -324,14 +326,15 @@ fn call(
         Transfer::Source(sources) | Transfer::Propagate(sources)
             if !sources.intersects(program_varying(program)) =>
         {
-            Called::Constant(base)
+            let is_block = sources.intersects(SourceSet::BLOCK_XYZ);
+            if is_block { Called::Block(base) } else { Called::Constant(base) }
         }
-        Transfer::Coordinate(Coordinate::Block) => Called::Constant(base),
+        Transfer::Coordinate(Coordinate::Block) => Called::Block(base),
         _ => Called::Other,
     }
 }
 
-fn program_varying(program: Program<'_>) -> phalanx_target::SourceSet {
+fn program_varying(program: Program<'_>) -> SourceSet {
     phalanx_target::varying(Scope::Workgroup, program.launch)
 }
 

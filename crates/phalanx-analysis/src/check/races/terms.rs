@@ -69,7 +69,10 @@ pub(super) enum Term {
     Slot { unit: u32, inst: InstId, depth: u32 },
     /// A constant that is no integer.
     Constant(Const),
-    /// The result of a call that depends on its operands alone, and is the same in the workgroup.
+    /// The number of the workgroup in the grid, by the call that gives it and its operands.
+    Block(&'static str, Vals),
+    /// The result of another call that depends on its operands alone, and is the same in the
+    /// workgroup.
     Register(&'static str, Vals),
     /// A pure operation. Its number, predicate and type are those of the instruction.
     Pure { opcode: Opcode, sub: u8, ty: Type, operands: Vals },
@@ -93,7 +96,9 @@ impl Terms {
         }
         let is_of_launch = match &term {
             Term::Argument(_) => true,
-            Term::Register(_, operands) | Term::Pure { operands, .. } => {
+            Term::Block(_, operands)
+            | Term::Register(_, operands)
+            | Term::Pure { operands, .. } => {
                 operands.iter().all(|operand| self.is_of_launch(*operand))
             }
             _ => false,

@@ -35,6 +35,7 @@ use super::{
     super::{facts::Callee, sites::called},
     assume::{Assumptions, Round},
     left_out::{LeftOut, Why},
+    lost::Lost,
     objects::Access,
     program::{Called, Function, Functions},
     terms::{Base, Term, Terms, Val},
@@ -104,9 +105,8 @@ pub(super) struct Machine<'a, 'f> {
     pub(super) accesses: Vec<Access>,
     /// Accesses outside of their objects.
     pub(super) outside: Vec<Access>,
-    /// Stores to global memory whose index may have lost the thread, and whether they store loaded
-    /// values.
-    pub(super) lost: Vec<(Access, bool)>,
+    /// Stores to global memory whose index may have lost the thread or the workgroup.
+    pub(super) lost: Vec<(Access, Lost)>,
     /// Whether a thread may have written workgroup memory without a record.
     pub(super) is_incomplete: bool,
     pub(super) left_out: LeftOut,

@@ -34,12 +34,14 @@ struct Seen {
     groups: BTreeMap<String, BTreeSet<[u32; 3]>>,
 }
 
-fn seen(text: &str, variant: &Variant, cases: &[Case]) -> Seen {
+/// Executes the cases, or those with one kernel.
+fn seen(text: &str, variant: &Variant, cases: &[Case], only: Option<&str>) -> Seen {
     let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
     let module = parsed.expect("it is read").module;
     let program = program(&module);
     let mut seen = Seen::default();
-    for case in cases.iter().filter(|case| case.file == file(variant)) {
+    let is_wanted = |case: &&Case| only.is_none_or(|kernel| case.kernels.contains(&kernel));
+    for case in cases.iter().filter(|case| case.file == file(variant)).filter(is_wanted) {
         for order in [Order::Lockstep, Order::Random(3)] {
             let mut device = Device::new(&program, wave(variant), order, None).watching();
             // Results do not matter here, and may be wrong.
@@ -55,11 +57,12 @@ fn seen(text: &str, variant: &Variant, cases: &[Case]) -> Seen {
     seen
 }
 
-/// Findings by kernel; with the sizes of workgroups stated, where these are always the same.
-fn found(text: &str, groups: Option<&Seen>) -> BTreeMap<String, Vec<Finding>> {
+/// Findings by kernel, or of one; with the sizes of workgroups stated, where these are always the same.
+fn found(text: &str, groups: Option<&Seen>, only: Option<&str>) -> BTreeMap<String, Vec<Finding>> {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("it is read");
-    let functions: Vec<_> = session.functions(module).collect();
+    let mut functions: Vec<_> = session.functions(module).collect();
+    functions.retain(|&function| only.is_none_or(|kernel| session.name(function) == kernel));
     for &function in &functions {
         let groups = groups.and_then(|seen| seen.groups.get(&session.name(function)));
         if let Some(group) = groups.filter(|groups| groups.len() == 1).and_then(|g| g.first()) {
@@ -88,8 +91,9 @@ fn is_seen(finding: &Finding, seen: &BTreeSet<[InstId; 2]>) -> bool {
 /// The test of this kernel executes only one round on its tile; it would race in the next round.
 const ONE_ROUND: &str = "nbody_step";
 
-/// The text without one of its lines, for each that is a barrier of the workgroup.
-fn without_barriers(text: &str) -> Vec<String> {
+/// The text without one of its lines, for each that is a barrier of the workgroup, with the
+/// function that has the line.
+fn without_barriers(text: &str) -> Vec<(&str, String)> {
     let is_barrier = |line: &str| {
         let line = line.trim_start();
         let is_call = line.starts_with("call ") || line.starts_with("tail call ");
@@ -100,7 +104,11 @@ fn without_barriers(text: &str) -> Vec<String> {
     };
     let lines: Vec<&str> = text.lines().collect();
     let barriers = (0..lines.len()).filter(|&at| is_barrier(lines[at]));
-    let without = |at: usize| [&lines[..at], &lines[at + 1..]].concat().join("\n") + "\n";
+    let without = |at: usize| {
+        let header = lines[..at].iter().rfind(|line| line.starts_with("define "));
+        let name = header.and_then(|line| line.split(['@', '(']).nth(1)).unwrap_or_default();
+        (name, [&lines[..at], &lines[at + 1..]].concat().join("\n") + "\n")
+    };
     barriers.map(without).collect()
 }
 
@@ -145,9 +153,9 @@ impl fmt::Display for Tally {
 
 fn of_variant(text: &str, variant: &Variant, cases: &[Case]) -> Tally {
     let mut tally = Tally::default();
-    let whole = seen(text, variant, cases);
+    let whole = seen(text, variant, cases, None);
     for groups in [None, Some(&whole)] {
-        for (kernel, findings) in found(text, groups) {
+        for (kernel, findings) in found(text, groups, None) {
             let races = whole.races.get(&kernel);
             let is_wrong = |finding: &&Finding| {
                 !(is_race(finding) && races.is_some_and(|races| is_seen(finding, races)))
@@ -157,10 +165,12 @@ fn of_variant(text: &str, variant: &Variant, cases: &[Case]) -> Tally {
             }));
         }
     }
-    for (number, copy) in without_barriers(text).into_iter().enumerate() {
-        let seen = seen(&copy, variant, cases);
-        let guessed = found(&copy, None);
-        let stated = found(&copy, Some(&whole));
+    for (number, (function, copy)) in without_barriers(text).into_iter().enumerate() {
+        // Other kernels are as before, unless they call it.
+        let only = cases.iter().any(|case| case.kernels.contains(&function)).then_some(function);
+        let seen = seen(&copy, variant, cases, only);
+        let guessed = found(&copy, None, only);
+        let stated = found(&copy, Some(&whole), only);
         for (kernel, races) in &seen.races {
             if whole.races.contains_key(kernel) {
                 continue;
