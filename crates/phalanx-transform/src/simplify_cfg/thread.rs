@@ -15,7 +15,6 @@ use phalanx_ir::{
     flow::{block_of, node_of},
     metadata::kind,
 };
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{erase, graph, has_address};
@@ -23,49 +22,53 @@ use crate::pass::PassError;
 
 /// Bypasses empty blocks; returns whether there were any.
 pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
-    let order: Vec<BlockId> = edit.flow().order().to_vec();
-    if !order.iter().any(|&block| target(edit, block).is_some()) {
+    let order = targets_first(edit);
+    if order.is_empty() {
         return Ok(false);
     }
     let Some((cfg, cycles)) = graph(edit) else { return Ok(false) };
-    // Predecessors added since the graph was built.
-    let mut newer: FxHashMap<BlockId, SmallVec<[BlockId; 4]>> = FxHashMap::default();
+    // Only in a ring of empty blocks is one asked about after edges were moved to it.
+    let mut has_more = vec![false; edit.flow().id_count()];
     let mut gone = Vec::new();
     for block in order {
         let Some(to) = target(edit, block) else { continue };
-        let from = predecessors(&cfg, &newer, block);
-        if !can_pass(edit, &cycles, block, to, &from) {
+        let from = predecessors(&cfg, block);
+        if has_more[node_of(block).index()] || !can_pass(edit, &cycles, block, to, &from) {
             continue;
         }
         pass(edit, block, to, &from)?;
-        let mut all = predecessors(&cfg, &newer, to);
-        all.retain(|&mut p| p != block);
-        all.extend(from.iter().copied());
-        all.sort_unstable_by_key(|b| b.into_raw().into_u32());
-        all.dedup();
-        newer.insert(to, all);
-        newer.insert(block, SmallVec::new());
+        has_more[node_of(to).index()] = true;
         gone.push(block);
     }
     erase(edit, &gone)?;
     Ok(!gone.is_empty())
 }
 
-fn predecessors(
-    cfg: &Cfg,
-    newer: &FxHashMap<BlockId, SmallVec<[BlockId; 4]>>,
-    block: BlockId,
-) -> SmallVec<[BlockId; 4]> {
-    match newer.get(&block) {
-        Some(list) => list.clone(),
-        None => {
-            let mut list: SmallVec<[BlockId; 4]> =
-                cfg.predecessors(node_of(block)).iter().map(|&node| block_of(node)).collect();
-            list.sort_unstable_by_key(|b| b.into_raw().into_u32());
-            list.dedup();
-            list
+/// Empty blocks, each behind the empty block that it leads to. So an edge is moved once, not along
+/// a chain of empty joins block by block.
+fn targets_first(edit: &Transaction<'_>) -> Vec<BlockId> {
+    let mut all = Vec::new();
+    let mut seen = vec![false; edit.flow().id_count()];
+    let mut chain = Vec::new();
+    for &first in edit.flow().order() {
+        let mut block = first;
+        while let Some(to) = target(edit, block)
+            && !std::mem::replace(&mut seen[node_of(block).index()], true)
+        {
+            chain.push(block);
+            block = to;
         }
+        all.extend(chain.drain(..).rev());
     }
+    all
+}
+
+fn predecessors(cfg: &Cfg, block: BlockId) -> SmallVec<[BlockId; 4]> {
+    let mut all: SmallVec<[BlockId; 4]> =
+        cfg.predecessors(node_of(block)).iter().map(|&node| block_of(node)).collect();
+    all.sort_unstable_by_key(|from| from.into_raw().into_u32());
+    all.dedup();
+    all
 }
 
 /// Where a block that holds nothing but phis and a jump leads.
@@ -143,11 +146,9 @@ fn pass(
     // Read before the edges change, since that changes the phis of the empty block.
     let phis: SmallVec<[InstId; 8]> = edit.body().phis(to).collect();
     let mut values: Vec<(InstId, BlockId, Value)> = Vec::new();
-    for &p in from {
-        for &phi in &phis {
-            if let Some(value) = edit.phi_input(phi, block) {
-                values.push((phi, p, through(edit, block, value, p)));
-            }
+    for &phi in &phis {
+        if let Some(value) = edit.phi_input(phi, block) {
+            values.extend(from.iter().map(|&p| (phi, p, through(edit, block, value, p))));
         }
     }
     for &p in from {
