@@ -58,6 +58,10 @@ pub struct Carry<'a> {
     stale: BitSet,
     /// Prefix counts of `stale`: entry `i` is the number of members in the words before word `i`.
     stale_before: Vec<u32>,
+    /// The first stale node.
+    first_stale: u32,
+    /// The positions of new blocks, in order, if blocks were split and nothing else happened.
+    split_at: Option<Vec<u32>>,
     /// Nodes whose incoming edges differ, and old cycles whose edges back to the header differ.
     other_rows: BitSet,
     other_back: BitSet,
@@ -123,6 +127,29 @@ struct Numbers {
     breaks: Vec<u32>,
 }
 
+/// New positions by old positions.
+#[derive(Clone, Debug)]
+pub enum Positions<'c> {
+    /// Blocks were put in at these positions, which are in order.
+    Inserted(&'c [u32]),
+    /// By old position; `u32::MAX` for what has none.
+    Listed(Vec<u32>),
+}
+
+impl Positions<'_> {
+    /// The new position, or the new end of an interval of positions.
+    #[inline]
+    #[must_use]
+    pub fn now(&self, at: u32) -> u32 {
+        match self {
+            Self::Inserted(all) => {
+                all.iter().fold(at, |at, new| at.saturating_add(u32::from(at >= *new)))
+            }
+            Self::Listed(all) => all.get(at as usize).copied().unwrap_or(NONE),
+        }
+    }
+}
+
 /// The blocks whose successors differ.
 #[derive(Clone, Debug, Default)]
 struct Changed {
@@ -166,6 +193,8 @@ impl<'a> Carry<'a> {
             leaving: None,
             stale: BitSet::new(now),
             stale_before: Vec::new(),
+            first_stale: 0,
+            split_at: None,
             other_rows: BitSet::new(now),
             other_back: BitSet::new(old.cycles.len()),
             changed: Changed { blocks: BitSet::new(now), ..Changed::default() },
@@ -176,13 +205,16 @@ impl<'a> Carry<'a> {
         carry.compare_ends(touched);
         carry.compare_cycles();
         carry.compare_regions()?;
-        if touched.is_none() || !carry.is_chained() {
+        if touched.is_some() && carry.is_chained() {
+            carry.find_splits();
+        } else {
             carry.compare_nodes()?;
             carry.compare_rows()?;
             carry.compare_back_rows()?;
             carry.compare_leaving()?;
         }
         carry.stale_before = carry.stale.counts();
+        carry.first_stale = carry.stale.iter().next().map_or(NONE, |first| first as u32);
         Some(carry)
     }
 
@@ -259,8 +291,13 @@ impl<'a> Carry<'a> {
     }
 
     /// Whether a search with this footprint could have another result.
+    #[inline]
     #[must_use]
     pub fn touches(&self, footprint: Footprint) -> bool {
+        footprint.last >= self.first_stale && self.has_stale(footprint)
+    }
+
+    fn has_stale(&self, footprint: Footprint) -> bool {
         const BITS: usize = 64;
         let Footprint { first, last } = footprint;
         if footprint == Footprint::ALL {
@@ -310,19 +347,50 @@ impl<'a> Carry<'a> {
         &self.redominated
     }
 
+    /// Whether blocks were split and nothing else happened. Then every node, cycle and edge out of
+    /// a cycle has the number that it had, and no edge leads to a new block but from the block that
+    /// was split.
+    #[must_use]
+    pub fn is_split(&self) -> bool {
+        self.split_at.is_some()
+    }
+
     /// New positions by old positions; see [`SyncView::dominated`].
     #[must_use]
-    pub fn positions(&self) -> Vec<u32> {
+    pub fn positions(&self) -> Positions<'_> {
+        if let Some(at) = &self.split_at {
+            return Positions::Inserted(at);
+        }
         let Self { old, new, .. } = self;
         let now = |node: Node| new.graph.dominated(new.dom, new.graph.representative(node)).0;
         if !old.graph.has_regions() {
-            return old.dom.preorder().iter().map(|&node| now(node)).collect();
+            return Positions::Listed(old.dom.preorder().iter().map(|&node| now(node)).collect());
         }
         let mut positions = vec![NONE; old.dom.node_count()];
         for node in (0..old.dom.node_count()).map(Node::new).filter(|node| old.has(*node)) {
             positions[old.graph.dominated(old.dom, node).0 as usize] = now(node);
         }
-        positions
+        Positions::Listed(positions)
+    }
+
+    /// Notes where new blocks are, if all that happened is that blocks were split.
+    fn find_splits(&mut self) {
+        let Self { old, new, .. } = *self;
+        let before = old.dom.node_count();
+        let is_split = self.recycled.is_empty() && !new.graph.has_regions();
+        if !is_split || self.stale.iter().any(|block| block < before) {
+            return;
+        }
+        let position = |block| new.graph.dominated(new.dom, Node::new(block)).0;
+        let mut at: Vec<u32> = self.stale.iter().map(position).collect();
+        at.sort_unstable();
+        let positions = Positions::Inserted(&at);
+        debug_assert!(old.dom.preorder().iter().all(|&node| {
+            let [(first, end), (was, until)] =
+                [(new, node), (old, node)].map(|(side, node)| side.graph.dominated(side.dom, node));
+            (first, end) == (positions.now(was), positions.now(until))
+        }));
+        self.split_at = Some(at);
     }
 
     fn is_new(&self, block: Node) -> bool {

@@ -42,7 +42,7 @@ mod table;
 mod tests;
 mod wave;
 
-pub use carry::Carry;
+pub use carry::{Carry, Positions};
 pub use copy::GraphCopy;
 pub use label::{LabelPropagation, LabelSync, LlvmFixes, unreliable_cycle};
 pub use order::ModifiedPostOrder;

@@ -30,6 +30,10 @@ impl ControlGraph {
     /// Renames what nodes are about. The graph must be completed with [`redraw`](Self::redraw).
     pub(super) fn rename(&mut self, carry: &Carry<'_>, view: &SyncView<'_>) -> Carried {
         let mut carried = Carried::default();
+        if carry.is_split() {
+            self.rename_split(carry);
+            return carried;
+        }
         let mut renamed: Vec<(Control, u32)> = Vec::new();
         if !carry.has_same_exits() {
             self.exits.clear();
@@ -75,6 +79,29 @@ impl ControlGraph {
             *of = old.filter_map(|(cycle, number)| Some((carry.cycle(cycle)?, number))).collect();
         }
         carried
+    }
+
+    /// As [`rename`](Self::rename), where blocks were split and nothing else happened: nodes are
+    /// about what they were about, while edges have other numbers and blocks other positions.
+    fn rename_split(&mut self, carry: &Carry<'_>) {
+        for (number, kind) in (0..).zip(&self.kinds) {
+            let (edges, by) = match *kind {
+                Control::JoinOver(block, edges) => (edges, carry.entering(block)),
+                Control::JoinBack(cycle, edges) => (edges, carry.back(cycle)),
+                _ => continue,
+            };
+            match by {
+                Some(by) => shift(&mut self.edges[edges as usize], by),
+                None => {
+                    self.loose.insert(number);
+                }
+            }
+        }
+        let positions = carry.positions();
+        for reached in self.reached.values_mut().flat_map(|tree| &mut tree.list) {
+            (reached.first, reached.end) =
+                (positions.now(reached.first), positions.now(reached.end));
+        }
     }
 
     /// What a node is about now.
@@ -190,9 +217,9 @@ impl ControlGraph {
             }
         }
         for (number, drawn) in self.successors.iter().enumerate() {
-            // An edge may lead to a new block first.
+            // An edge may lead to a new block first, but not if blocks were only split.
             let own = match self.kinds[number] {
-                Control::Exit(edge) => Some(view.ends(edge).1),
+                Control::Exit(edge) if !carry.is_split() => Some(view.ends(edge).1),
                 _ => None,
             };
             if is_stale(drawn, own) {

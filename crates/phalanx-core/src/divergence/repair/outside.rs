@@ -140,7 +140,7 @@ impl Outside {
     /// flow.
     pub(super) fn rename(&mut self, carry: &Carry<'_>, view: &SyncView<'_>, cycles: usize) {
         let positions = carry.positions();
-        let now = |at: u32| positions.get(at as usize).copied().unwrap_or(u32::MAX);
+        let now = |at: u32| positions.now(at);
         for list in &mut self.cycles {
             list.iter_mut().for_each(|entry| entry.0 = now(entry.0));
             if !list.is_sorted() {
