@@ -10,8 +10,8 @@
 //!
 //! | durability | what | memos that are validated in one step after an edit |
 //! |---|---|---|
-//! | low | flow, body, extras that were edited | everything that reads none of them |
-//! | medium | flow, body, extras that were never edited | likewise, except after a first edit |
+//! | low | flow, body, marks that were edited, all extras | everything that reads none of them |
+//! | medium | flow, body, marks that were never edited | likewise, except after a first edit |
 //! | high | headers, mentions, launches, lists of functions, shells | call graph, symbols, library ... |
 //!
 //! The first edit of a function makes its parts less durable, which counts as a change at medium
@@ -21,15 +21,15 @@
 //! Cost beyond the edit: setting an input once ([`PartCell`]), some hundred nanoseconds.
 
 use phalanx_ir::{
-    Body, BuildError, Extras, Flow, FunctionHeader, Module,
+    Body, BuildError, Extras, Flow, FunctionHeader, InstId, Module,
     edit::{Store, Transaction},
     verify::{Headers, ModuleIndex},
 };
 use salsa::{Durability, Revision, Setter};
 
 use crate::{
-    Database, FunctionInput, ModuleInput, edit_module::text, inputs::is_large, part_cell::PartCell,
-    queries,
+    Database, FunctionInput, ModuleInput, edit_module::text, inputs::is_large, marks::Marks,
+    part_cell::PartCell, queries,
 };
 
 impl Database {
@@ -61,7 +61,9 @@ impl Database {
         let mut transaction = Transaction::new(&mut parts);
         transaction.verifying(verifies);
         let result = edit(&mut transaction)?;
+        let reattached: Vec<InstId> = transaction.reattached().collect();
         transaction.commit()?;
+        parts.update_marks(&reattached);
         Ok(result)
     }
 }
@@ -104,6 +106,17 @@ impl<'d> InDatabase<'d> {
             before: Before::default(),
             has_other_uses: false,
             began,
+        }
+    }
+
+    /// Brings the marks up to date when the attachments of some instructions were changed.
+    fn update_marks(&mut self, reattached: &[InstId]) {
+        let Some(extras) = &self.extras else { return };
+        let context = self.module.context(self.db);
+        let insts = reattached.iter().copied();
+        if self.function.marks(self.db).differ(context, extras, insts) {
+            let marks = Marks::of(context, extras);
+            self.db.set_marks(self.function, marks, Durability::LOW);
         }
     }
 }

@@ -19,6 +19,7 @@ use salsa::{Durability, Setter};
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
     inputs::{FunctionEntry, UNEDITED, is_large},
+    marks::Marks,
     part_cell::PartCell,
     queries,
 };
@@ -381,6 +382,7 @@ impl Database {
             function.set_held_flow(self).to(PartCell::new(Default::default()));
             function.set_held_body(self).to(PartCell::new(Default::default()));
             self.set_size(function, false);
+            self.set_marks(function, Marks::default(), UNEDITED);
             function.set_held_extras(self).to(PartCell::new(Default::default()));
             function.set_use_list_orders(self).to(Vec::new());
         }
@@ -406,7 +408,11 @@ impl Database {
                 input.set_header(self).with_durability(high).to(header);
                 input.set_held_flow(self).with_durability(UNEDITED).to(PartCell::new(flow));
                 input.set_held_body(self).with_durability(UNEDITED).to(PartCell::new(body));
-                input.set_held_extras(self).with_durability(UNEDITED).to(PartCell::new(extras));
+                self.set_marks(input, Marks::of(module.context(self), &extras), UNEDITED);
+                input
+                    .set_held_extras(self)
+                    .with_durability(Durability::LOW)
+                    .to(PartCell::new(extras));
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());
                 input

@@ -22,7 +22,9 @@ use phalanx_target::{LaunchStatement, library::Extension};
 
 use salsa::{Durability, Setter};
 
-use crate::{Database, Id, Mentions, part_cell::PartCell, retained::state::RetainedState};
+use crate::{
+    Database, Id, Mentions, marks::Marks, part_cell::PartCell, retained::state::RetainedState,
+};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]
@@ -100,6 +102,9 @@ pub struct FunctionInput {
     /// its readers do not depend on other edits.
     #[returns(ref)]
     pub mentions: Mentions,
+    /// The attachments that analyses read. Computed from `extras`, as `mentions` is from `body`.
+    #[returns(ref)]
+    pub(crate) marks: Marks,
     /// Whether the function is so large that its divergence is updated incrementally. Computed from
     /// `body`, as `mentions` is.
     #[returns(copy)]
@@ -109,8 +114,8 @@ pub struct FunctionInput {
     pub(crate) retained: Arc<RetainedState>,
 }
 
-/// The durability of the parts of an unedited function: higher than that of edited parts, and lower
-/// than that of inputs about the whole module ([`Database::edit`] says why).
+/// The durability of what analyses read of an unedited function: higher than that of edited parts,
+/// and lower than that of inputs about the whole module ([`Database::edit`] says why).
 pub(crate) const UNEDITED: Durability = Durability::MEDIUM;
 
 /// Whether a function with this body is large.
@@ -153,7 +158,7 @@ impl FunctionInput {
     }
 
     part! {
-        /// Names, metadata, debug records. No analysis reads it.
+        /// Names, metadata, debug records. No analysis reads it: see [`FunctionInput::marks`].
         extras, held_extras, Extras
     }
 
@@ -178,6 +183,7 @@ impl FunctionInput {
         let Function { header, flow, body, extras, use_list_orders } = function;
         let launch = LaunchStatement::default();
         let mentions = Mentions::of(module.context(db), &body);
+        let marks = Marks::of(module.context(db), &extras);
         let (orders, is_large, retained) = (use_list_orders, is_large(&body), Arc::default());
         FunctionInput::builder(
             module,
@@ -188,13 +194,15 @@ impl FunctionInput {
             orders,
             launch,
             mentions,
+            marks,
             is_large,
             retained,
         )
         .durability(Durability::HIGH)
         .held_flow_durability(UNEDITED)
         .held_body_durability(UNEDITED)
-        .held_extras_durability(UNEDITED)
+        .held_extras_durability(Durability::LOW)
+        .marks_durability(UNEDITED)
         .retained_durability(Durability::NEVER_CHANGE)
         .new(db)
     }

@@ -15,6 +15,7 @@ mod edit_module;
 mod handles;
 mod inputs;
 mod load;
+mod marks;
 mod mentions;
 mod module_facts;
 mod part_cell;

@@ -10,7 +10,8 @@ use salsa::{Durability, Setter};
 
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
-    inputs::{FunctionEntry, TargetOverrides, is_large},
+    inputs::{FunctionEntry, TargetOverrides, UNEDITED, is_large},
+    marks::Marks,
     part_cell::PartCell,
 };
 
@@ -140,6 +141,8 @@ impl Database {
             changed = true;
         }
         update!(flow, set_held_flow, PartCell::new);
+        let marks = Marks::of(input.module(self).context(self), &new.extras);
+        self.set_marks(input, marks, UNEDITED);
         update!(extras, set_held_extras, PartCell::new);
         update!(use_list_orders, set_use_list_orders);
         changed

@@ -19,7 +19,6 @@ use phalanx_analysis::{
 use phalanx_ir::{
     GlobalName, InstId, Opcode, Type,
     attributes::{AttrKind, MemoryLocation},
-    metadata::kind,
     module::{GlobalVariable, Linkage},
 };
 use phalanx_target::calling_convention::{self, Entry};
@@ -334,18 +333,11 @@ pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
 
 /// Instructions marked `!invariant.load` in the input, not by Phalanx; sorted.
 ///
-/// *Reads* `extras`. *Changes when* a mark comes or goes. *Cost* O(attachments).
+/// *Reads* `marks`. *Changes when* a mark comes or goes. *Cost* O(marks).
 #[salsa::tracked(returns(ref))]
 fn promises_of_others(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
-    let extras = function.extras(db);
-    let ours = function.module(db).context(db).find_symbol(OUR_INVARIANT.as_bytes());
-    let marked = extras.attachments.iter().filter(|(inst, attachment)| {
-        attachment.kind == kind::INVARIANT_LOAD
-            && !extras.attachments_of(*inst).any(|other| Some(other.kind) == ours)
-    });
-    let mut found: Vec<InstId> = marked.map(|(inst, _)| *inst).collect();
-    found.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
-    found
+    let marked = function.marks(db).iter().filter(|(_, mark)| mark.is_invariant && !mark.is_ours);
+    marked.map(|(inst, _)| inst).collect()
 }
 
 /// Which loads of a function may take a cheaper way, and why the others may not; see

@@ -7,10 +7,7 @@
 
 use phalanx_analysis::code::TypeSizes;
 use phalanx_ir::{
-    GlobalName, InstId, Symbol,
-    attributes::AttrList,
-    metadata::{MetadataId, kind},
-    module::GlobalVariable,
+    GlobalName, InstId, Symbol, attributes::AttrList, metadata::MetadataId, module::GlobalVariable,
 };
 use phalanx_target::{AddressSpace, SpaceKind};
 
@@ -130,13 +127,11 @@ pub(super) fn added_variables(db: &dyn Db, module: ModuleInput) -> Vec<GlobalNam
 
 /// Instructions that are marked `!invariant.load`, sorted.
 ///
-/// *Reads* `extras`. *Changes when* a mark comes or goes. *Cost* O(attachments).
+/// *Reads* `marks`. *Changes when* a mark comes or goes. *Cost* O(marks).
 #[salsa::tracked(returns(ref))]
 pub(super) fn invariant_marks(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
-    let all = function.extras(db).attachments.iter();
-    let marked = all.filter(|(_, attachment)| attachment.kind == kind::INVARIANT_LOAD);
-    // They are listed by instruction.
-    marked.map(|(inst, _)| *inst).collect()
+    let marked = function.marks(db).iter().filter(|(_, mark)| mark.is_invariant);
+    marked.map(|(inst, _)| inst).collect()
 }
 
 /// What is in one of two sorted lists only.

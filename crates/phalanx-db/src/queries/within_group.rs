@@ -19,7 +19,7 @@ use phalanx_core::{
     divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
 };
 use phalanx_graph::{Cfg, Node};
-use phalanx_ir::{InstId, Opcode, Value, metadata::kind};
+use phalanx_ir::{InstId, Opcode, Value};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::answer_state::accesses_version;
@@ -131,7 +131,7 @@ pub(super) const JUDGED: Assumptions =
 /// Loads of a kernel, or of a function that is all of one, that barriers keep apart from every
 /// write of what they read; see [`ordered`].
 ///
-/// *Reads* `header`, `flow`, `body`, `extras`, `cfg`, [`memory_kinds`], `private_memory`,
+/// *Reads* `header`, `flow`, `body`, `marks`, `cfg`, [`memory_kinds`], `private_memory`,
 /// `written_spaces` and `summary` of the callees; [`call_place`] of what is no kernel, and the code
 /// of the callers. *Changes when* one of these loads does. *Cost* see [`ordered`].
 #[salsa::tracked(returns(ref))]
@@ -139,10 +139,7 @@ fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
     let find = || {
         let (cfg, kinds) = (cfg(db, function)?, memory_kinds(db, function).as_ref()?);
         let written_by = |name, ty| written_by(db, function, name, ty);
-        let is_partial_fence = |fence: InstId| {
-            let mut attached = function.extras(db).attachments_of(fence);
-            attached.any(|of| of.kind == kind::MMRA)
-        };
+        let is_partial_fence = |fence: InstId| function.marks(db).at(fence).is_partial;
         with_code(db, function, callees(db, function), |code, env| {
             with_aliases(db, function, |aliases| {
                 let facts = ordered::Facts {

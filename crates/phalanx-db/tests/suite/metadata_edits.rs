@@ -7,6 +7,7 @@ mod support;
 use expect_test::expect;
 use phalanx_analysis::lower::Numbering;
 use phalanx_db::{Did, queries};
+use phalanx_ir::BuildError;
 use phalanx_ir::metadata::{MetadataId, MetadataValue, NodeBuilder};
 use support::Fixture;
 
@@ -93,6 +94,57 @@ fn metadata_that_come_have_no_function_asked_about_again() {
         "#]];
         ran.assert_eq(&asked(&fixture));
     }
+}
+
+/// What is attached to a function matters to others if an analysis reads it. Where none does, memos
+/// are valid in one step, and what they were made from is not looked at.
+#[test]
+fn an_attachment_that_no_analysis_reads_is_nothing_to_other_functions() {
+    let mut fixture = Fixture::of(&program(0), "kernel");
+    let (kernel, load) = (fixture.edited(), fixture.named("b"));
+    let helper = fixture
+        .module
+        .functions(&fixture.db)
+        .iter()
+        .find(|entry| entry.is_definition && entry.input != kernel);
+    let helper = helper.expect("there is one").input;
+    let node = fixture.db.edit_metadata(fixture.module, |metadata| {
+        metadata.add(NodeBuilder::tuple(false, [])).expect("it names nothing")
+    });
+    let ask = |fixture: &Fixture| {
+        for function in [helper, kernel] {
+            queries::divergence(&fixture.db, function);
+            queries::load_classes(&fixture.db, function);
+        }
+        let log = fixture.db.take_log().into_iter();
+        log.map(|entry| format!("{:?} {}\n", entry.did, entry.query)).collect::<String>()
+    };
+    ask(&fixture);
+    let attach = |fixture: &mut Fixture, kind: &str| {
+        let attached: Result<(), BuildError> =
+            fixture.db.edit(kernel, |edit| edit.attach(load, kind, Some(node)));
+        attached.expect("the load is there");
+    };
+    attach(&mut fixture, "test");
+    // The edit itself looks for what instructions name.
+    expect![[r#"
+        Run module_index
+        Validate divergence
+        Validate load_classes
+        Validate divergence
+        Validate load_classes
+    "#]]
+    .assert_eq(&ask(&fixture));
+    attach(&mut fixture, "invariant.load");
+    let with_mark = ask(&fixture);
+    assert!(with_mark.contains("Run promises_of_others"), "{with_mark}");
+    assert!(with_mark.contains("Run load_classes"), "{with_mark}");
+    let aborted: Result<(), BuildError> = fixture.db.edit(kernel, |edit| {
+        edit.attach(load, "invariant.load", None)?;
+        edit.attach(load, "test", Some(MetadataId::from_raw(99.into())))
+    });
+    aborted.expect_err("there is no such node");
+    assert_eq!(queries::promised_loads(&fixture.db, kernel), &[load]);
 }
 
 /// What names a register is read.

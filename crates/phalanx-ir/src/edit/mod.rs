@@ -176,6 +176,11 @@ impl<'s> Transaction<'s> {
         self.store.body()
     }
 
+    /// Instructions whose attachments were changed so far, with repetitions. O(changes).
+    pub fn reattached(&self) -> impl Iterator<Item = InstId> {
+        self.log.reattached()
+    }
+
     /// Names, attachments and debug records as they are now.
     pub fn extras(&self) -> &Extras {
         self.store.extras()

@@ -148,6 +148,14 @@ pub(super) struct Log {
 }
 
 impl Log {
+    /// Instructions whose attachments were changed, with repetitions.
+    pub(super) fn reattached(&self) -> impl Iterator<Item = InstId> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Undo::Attachments(inst, _) => Some(*inst),
+            _ => None,
+        })
+    }
+
     /// Takes all changes back.
     pub(super) fn undo(&mut self, store: &mut dyn Store) {
         for entry in std::mem::take(&mut self.entries).into_iter().rev() {
