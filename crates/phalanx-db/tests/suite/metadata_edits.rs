@@ -1,14 +1,13 @@
 //! Metadata that comes or changes: what no analysis reads has none asked again.
 
-#[expect(dead_code, reason = "it serves tests of other edits as well")]
 #[path = "support.rs"]
 mod support;
 
 use expect_test::expect;
 use phalanx_analysis::lower::Numbering;
-use phalanx_db::{Did, queries};
-use phalanx_ir::BuildError;
+use phalanx_db::{Database, Did, FunctionInput, queries};
 use phalanx_ir::metadata::{MetadataId, MetadataValue, NodeBuilder};
+use phalanx_ir::{BuildError, Opcode};
 use support::Fixture;
 
 /// Reads variables of every kind, a register that metadata name, and an address of no known memory;
@@ -145,6 +144,115 @@ fn an_attachment_that_no_analysis_reads_is_nothing_to_other_functions() {
     });
     aborted.expect_err("there is no such node");
     assert_eq!(queries::promised_loads(&fixture.db, kernel), &[load]);
+}
+
+/// One thread takes a number, all read it between two barriers; two accesses are of types that may
+/// or may not be at one place.
+const ATTACHED: &str = r#"
+target triple = "amdgcn-amd-amdhsa"
+@job = internal addrspace(3) global i32 undef
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare void @llvm.amdgcn.s.barrier()
+define amdgpu_kernel void @kernel(ptr addrspace(1) %next, ptr addrspace(1) %out, i32 %n) {
+entry:
+  %id = call i32 @llvm.amdgcn.workitem.id.x()
+  %is.first = icmp eq i32 %id, 0
+  br label %loop
+loop:
+  %first = load i32, ptr addrspace(1) %out
+  br i1 %is.first, label %take, label %wait
+take:
+  %taken = atomicrmw add ptr addrspace(1) %next, i32 1 monotonic
+  store i32 %taken, ptr addrspace(3) @job
+  br label %wait
+wait:
+  fence syncscope("workgroup") release
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire
+  %mine = load i32, ptr addrspace(3) @job
+  %typed = load i32, ptr addrspace(1) %next
+  store i32 %mine, ptr addrspace(1) %out, !tbaa !3
+  %is.over = icmp sge i32 %mine, %n
+  br i1 %is.over, label %exit, label %work
+work:
+  fence syncscope("workgroup") release
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire
+  br label %loop
+exit:
+  ret void
+}
+!all = !{!0, !1, !3, !5}
+!0 = !{}
+!1 = !{!"amdgpu-as", !"local"}
+!2 = !{!"root"}
+!3 = !{!4, !4, i64 0}
+!4 = !{!"int", !2, i64 0}
+!5 = !{!6, !6, i64 0}
+!6 = !{!"float", !2, i64 0}
+"#;
+
+/// What is said of [`ATTACHED`], as far as attachments can matter.
+fn attached_facts(db: &Database, function: FunctionInput) -> String {
+    let body = function.body(db);
+    let of = |opcode: Opcode| body.all_ids().filter(move |&inst| body.inst(inst).opcode == opcode);
+    let outside = of(Opcode::Store).last().expect("there is one");
+    let loads: Vec<_> = of(Opcode::Load)
+        .map(|load| {
+            let alias = queries::alias(db, function, load, outside);
+            (load, alias, queries::nearest_clobber(db, function, load))
+        })
+        .collect();
+    format!(
+        "{:?}\n{:?}\n{loads:?}\n{:?}\n{:?}\n",
+        queries::promised_loads(db, function),
+        queries::load_classes(db, function),
+        queries::diagnostics(db, function),
+        queries::divergence(db, function),
+    )
+}
+
+/// An edit that attaches, exchanges or removes what an analysis reads has the answers of a new
+/// database. Each kind makes a difference here, so one that is left out of the marks is noticed.
+#[test]
+fn attachments_that_analyses_read_are_followed() {
+    let mut fixture = Fixture::of(ATTACHED, "kernel");
+    let function = fixture.edited();
+    let (body, shell) = (function.body(&fixture.db), fixture.module.shell(&fixture.db));
+    let [empty, local, int, float] = *shell.metadata.named()[0].operands else {
+        panic!("there are 4")
+    };
+    let fence = body.all_ids().find(|&inst| body.inst(inst).opcode == Opcode::Fence);
+    let [fence, first, typed] =
+        [fence.expect("there is one"), fixture.named("first"), fixture.named("typed")];
+    for (kind, inst, nodes) in [
+        ("invariant.load", first, [int, empty]),
+        (queries::OUR_INVARIANT, first, [int, empty]),
+        ("mmra", fence, [local, local]),
+        ("tbaa", typed, [int, float]),
+    ] {
+        let mut seen = Vec::new();
+        let mut attach = |fixture: &mut Fixture, kind: &str, node: Option<MetadataId>| {
+            fixture.edit(|edit| edit.attach(inst, kind, node));
+            let (cold, entries) = fixture.cold();
+            let at = fixture.module.functions(&fixture.db).iter().position(|e| e.input == function);
+            let fresh = attached_facts(&cold, entries[at.expect("it is there")].input);
+            let now = attached_facts(&fixture.db, function);
+            assert_eq!(now, fresh, "{kind} {node:?}");
+            seen.push(now);
+        };
+        match kind {
+            // This one is about the other one.
+            queries::OUR_INVARIANT => attach(&mut fixture, "invariant.load", Some(empty)),
+            _ => attach(&mut fixture, kind, None),
+        }
+        for node in [Some(nodes[0]), Some(nodes[1]), None] {
+            attach(&mut fixture, kind, node);
+        }
+        let [without, _, with, after] = &*seen else { panic!("{} answers", seen.len()) };
+        assert_ne!(without, with, "{kind} says nothing");
+        assert_eq!(without, after, "{kind}");
+    }
 }
 
 /// What names a register is read.
