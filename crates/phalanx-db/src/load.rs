@@ -156,3 +156,17 @@ fn has_edges_of(a: &Flow, b: &Flow) -> bool {
     others.sort_unstable();
     blocks == others && blocks.iter().all(|&block| a.successors(block) == b.successors(block))
 }
+
+impl Database {
+    /// Sets the marks of a function, if they are different.
+    pub(crate) fn set_marks(
+        &mut self,
+        function: FunctionInput,
+        marks: Marks,
+        durability: Durability,
+    ) {
+        if *function.marks(self) != marks {
+            function.set_marks(self).with_durability(durability).to(marks);
+        }
+    }
+}

@@ -15,9 +15,10 @@ use phalanx_ir::{
     Context, Extras, InstId, Symbol,
     metadata::{Attachment, kind},
 };
-use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput, queries::OUR_INVARIANT};
+/// Attached beside `!invariant.load` where a transform of ours put that: it is a conclusion, and
+/// proves nothing.
+pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What the attachments of an instruction say.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -79,18 +80,4 @@ impl Marks {
 
 fn ours(context: &Context) -> Option<Symbol> {
     context.find_symbol(OUR_INVARIANT.as_bytes())
-}
-
-impl Database {
-    /// Sets the marks of a function, if they are different.
-    pub(crate) fn set_marks(
-        &mut self,
-        function: FunctionInput,
-        marks: Marks,
-        durability: Durability,
-    ) {
-        if *function.marks(self) != marks {
-            function.set_marks(self).with_durability(durability).to(marks);
-        }
-    }
 }

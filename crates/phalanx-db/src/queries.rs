@@ -88,6 +88,7 @@ mod walker;
 mod within_group;
 mod writes;
 
+pub use crate::marks::OUR_INVARIANT;
 pub use access_state::*;
 pub use answer_state::*;
 pub use argument_rounds::*;

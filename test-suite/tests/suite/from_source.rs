@@ -150,11 +150,18 @@ fn conditions_that_a_launch_fulfils_together() {
         + &kernel("neither", "n % 6u == 2 && n % 4u == 3 && x / n == 5");
     check(
         &[("k.cu", text.as_str())],
-        "k.cu",
+        "--group 256 k.cu",
         &expect![[r#"
-            k.cu:8:13: warning: threads (0, 0, 0) and (255, 0, 0) may access `tile[0]` with no barrier in between, in kernel `both` [PHX050]
+            k.cu:8:13: error: threads (0, 0, 0) and (255, 0, 0) access `tile[0]` with no barrier in between, in kernel `both` [PHX050]
+            1 error; judged: 2 kernels, 4 barriers
+            not judged: accesses of workgroup memory under conditions on arguments that may contradict each other: not compared with all others (k.cu:17:11 and 1 more place)
         "#]],
     );
+    // Workgroup 5 is in row 1 and column 1.
+    let Some(folder) = project(&[("k.cu", text.as_str())]) else { return };
+    let arguments = "--grid 6 --group 256 --arg buf:i32:zero*256 --arg i32:4 --arg i32:0";
+    let outcome = run(folder.path(), &format!("run --races k.cu both {arguments}"));
+    assert_eq!(outcome.status, Some(1), "{}", outcome.errors());
 }
 
 /// Clang unrolls a loop, knows that none of the copies is the last round, and leaves a loop that
@@ -194,7 +201,8 @@ __global__ void remainder(const int *in, int *out, int k) {
         &[("k.cu", text)],
         "k.cu",
         &expect![[r#"
-            k.cu:12:3: warning: `__syncthreads()` may not be executed by all threads of a workgroup, in kernel `noticed` [PHX001]
+            k.cu:12:3: note: `__syncthreads()` is executed after some threads of a workgroup may have returned, in kernel `noticed` [PHX003]
+            1 note; judged: 3 kernels, 3 barriers
         "#]],
     );
 }

@@ -11,8 +11,8 @@ struct Known {
 }
 
 /// After each edit of code, the database validates the facts of every function of a call cycle, and
-/// of a caller with all its callees: as many edits as functions, times as many functions. An edit of
-/// metadata alone validates nothing.
+/// of a caller with all its callees: as many edits as functions, times as many functions. An edit
+/// of metadata alone validates nothing.
 const VALIDATED: &str = "each edit of one function's code validates facts of all";
 
 const KNOWN: &[Known] = &[

@@ -9,8 +9,9 @@
 //! **Invariant.** The retained state depends only on the graph and these blocks, and both are
 //! compared. So it needs no query.
 //!
-//! **Complexity.** O(instructions of the ends of the function) where there is no such block, or they
-//! are the same as before, O(blocks) if blocks changed; else O(blocks + edges), and the graph's facts as of [`graph_facts`].
+//! **Complexity.** O(instructions of the ends of the function) where there is no such block, or
+//! these are the same as before; O(blocks) if blocks changed; else O(blocks + edges), and the
+//! graph's facts as of [`graph_facts`].
 
 use std::sync::Arc;
 

@@ -40,10 +40,6 @@ use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// Attached beside `!invariant.load` where a transform of ours put that: it is a conclusion, and
-/// proves nothing.
-pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
-
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, [`address_memory`]; kept:

@@ -44,11 +44,13 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
                 // A row may have one more element than needed, so that columns use all banks.
                 let columns = columns & !1;
                 sizes.push([columns, rows, 1]);
+                // With a border on both sides.
+                sizes.push([columns.saturating_sub(2), rows.saturating_sub(2), 1]);
             }
-            // Without a border, and with one of one element.
+            // Without a border, with one on one side, and with one on both.
             ([_, _, true], &[planes, rows, columns]) => {
-                sizes.push([columns, rows, planes]);
-                sizes.push([columns, rows, planes].map(|extent| extent.saturating_sub(1)));
+                let size = [columns, rows, planes];
+                sizes.extend([0, 1, 2].map(|by| size.map(|extent| extent.saturating_sub(by))));
             }
             _ => {}
         }

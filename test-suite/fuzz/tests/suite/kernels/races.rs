@@ -57,7 +57,8 @@ fn seen(text: &str, variant: &Variant, cases: &[Case], only: Option<&str>) -> Se
     seen
 }
 
-/// Findings by kernel, or of one; with the sizes of workgroups stated, where these are always the same.
+/// Findings by kernel, or of one; with the sizes of workgroups stated, where these are always the
+/// same.
 fn found(text: &str, groups: Option<&Seen>, only: Option<&str>) -> BTreeMap<String, Vec<Finding>> {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("it is read");
@@ -215,7 +216,12 @@ fn missing_barriers_are_found() {
     let cases = host::cases();
     let mut variants = variants(&manifest);
     variants.retain(|variant| ["-O0", "-O2"].contains(&variant.level.as_str()));
-    let of = |variant: &Variant| of_variant(&text(&manifest, &compiler, variant), variant, &cases);
+    let of = |variant: &Variant| {
+        let t0 = std::time::Instant::now();
+        let r = of_variant(&text(&manifest, &compiler, variant), variant, &cases);
+        println!("TIME {:.1} {}", t0.elapsed().as_secs_f64(), variant.name());
+        r
+    };
     let parts: Vec<Tally> = variants.par_iter().map(of).collect();
     let mut all = Tally::default();
     parts.into_iter().for_each(|part| all.merge(part));
