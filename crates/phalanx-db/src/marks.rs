@@ -25,14 +25,14 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 pub(crate) struct Mark {
     /// `!invariant.load`
     pub(crate) is_invariant: bool,
-    /// That Phalanx put the first there itself.
+    /// Whether Phalanx put `!invariant.load` there itself.
     pub(crate) is_ours: bool,
     /// `!mmra`: a fence orders some memory only.
     pub(crate) is_partial: bool,
 }
 
 impl Mark {
-    /// That of these attachments, where `ours` is the name of our own.
+    /// The mark that the attachments of one instruction make; `ours` is the kind of our own.
     fn of(ours: Option<Symbol>, attachments: impl Iterator<Item = Attachment>) -> Mark {
         attachments.fold(Mark::default(), |mark, attachment| Mark {
             is_invariant: mark.is_invariant || attachment.kind == kind::INVARIANT_LOAD,
@@ -47,7 +47,7 @@ impl Mark {
 pub struct Marks(Vec<(InstId, Mark)>);
 
 impl Marks {
-    /// Those among the extras of a function.
+    /// The marks that the extras of a function make.
     pub(crate) fn of(context: &Context, extras: &Extras) -> Marks {
         let ours = ours(context);
         let by_inst = extras.attachments.chunk_by(|a, b| a.0 == b.0);
@@ -66,7 +66,7 @@ impl Marks {
         insts.any(|inst| Mark::of(ours, extras.attachments_of(inst)) != self.at(inst))
     }
 
-    /// That of an instruction.
+    /// The mark of an instruction; nothing is set if it has none.
     pub(crate) fn at(&self, inst: InstId) -> Mark {
         let at = self.0.binary_search_by_key(&inst, |(of, _)| *of);
         at.map_or(Mark::default(), |at| self.0[at].1)

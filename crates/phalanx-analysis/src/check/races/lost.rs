@@ -54,13 +54,14 @@ const INDICES: SourceSet = SourceSet::X
     .union(SourceSet::QUAD)
     .union(SourceSet::WAVE);
 
-/// What a store writes to addresses that are the same for all of them.
+/// Who writes different values to one address by a store: threads of a workgroup, or workgroups.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Lost {
-    /// Threads of a workgroup write different values; whether these are made of what threads load
-    /// at their own indices.
+    /// None if threads of a workgroup do not. Otherwise, whether the value is made of what each
+    /// thread loads at an index of its own.
     of_threads: Option<bool>,
-    /// The same of workgroups.
+    /// None if workgroups do not. Otherwise, whether the value is made of what each workgroup loads
+    /// at an index of its own.
     of_groups: Option<bool>,
 }
 

@@ -14,8 +14,9 @@
 //!
 //! # Invariants
 //!
-//! A number is found only if each term is computed without wrapping, by operations that are known
-//! here. If none is found, the path may be possible all the same.
+//! A launch is found only if each term is computed without wrapping, by operations that are known
+//! here. If none is found, the path may be possible all the same. The end of a loop whose number of
+//! rounds was chosen is no decision: a launch that is found may execute more rounds.
 //!
 //! O([`LAUNCHES`] × terms) for a path, and nothing for paths without such decisions.
 
