@@ -448,6 +448,17 @@ pub struct Clash {
     pub group: [u32; 3],
     /// Whether launches may have other sizes.
     pub is_assumed: bool,
+    /// Numbers with which a launch comes there, if several conditions on them have to hold together.
+    pub launch: Vec<(LaunchNumber, i64)>,
+}
+
+/// A number that is the same in a workgroup.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaunchNumber {
+    /// An argument of the kernel, by its position.
+    Argument(u32),
+    /// The number of the workgroup in the grid along a dimension: 0 for x.
+    Group(usize),
 }
 
 /// The object of an access.

@@ -99,6 +99,8 @@ impl<'a> Checker<'a> {
         let mut help = words::help(skipped.as_ref().unwrap_or(finding));
         help.extend(skipped.is_some().then(|| words::LEAVES.to_owned()));
         let finding = skipped.as_ref().unwrap_or(finding);
+        let launch = |clash| memory::launch(clash, self.dialect, |value| self.value_name(value));
+        help.extend(finding.clash.as_ref().and_then(launch));
         let mut location =
             self.location_in(finding.inst, finding.clash.as_ref().and_then(|c| c.called[0]));
         let mut reasons = self.reasons(finding);

@@ -6,13 +6,15 @@
 
 use phalanx_analysis::check::{
     Finding, Level, Rule,
-    races::{Clash, Object},
+    races::{Clash, LaunchNumber, Object},
 };
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{GlobalName, Value};
+use phalanx_target::SourceSet;
 
 use super::names::{demangled, symbol_name};
 use super::words::index;
+use crate::explain::words::{Dialect, source};
 
 /// The program's name for an element of workgroup or private memory: `tile[1][3]`.
 ///
@@ -104,6 +106,31 @@ pub(super) fn label(finding: &Finding, element: &str) -> String {
 /// The label at the place of the other access.
 pub(super) fn other(clash: &Clash, element: &str) -> String {
     format!("thread {} {} `{element}` here", index(clash.threads[1]), verb(clash.writes[1]))
+}
+
+/// A launch for which several conditions on arguments hold together, if the clash depends on that.
+///
+/// `value_name` names arguments.
+pub(super) fn launch(
+    clash: &Clash,
+    dialect: Dialect,
+    value_name: impl Fn(Value) -> String,
+) -> Option<String> {
+    let dimensions = [SourceSet::BLOCK_X, SourceSet::BLOCK_Y, SourceSet::BLOCK_Z];
+    let all = clash.launch.iter().map(|&(of, number)| {
+        let name = match of {
+            LaunchNumber::Argument(position) => format!("`{}`", value_name(Value::arg(position))),
+            LaunchNumber::Group(axis) => source(dimensions[axis], dialect).to_owned(),
+        };
+        format!("{name} is {number}")
+    });
+    let all: Vec<String> = all.collect();
+    let (last, others) = all.split_last()?;
+    let all = match others {
+        [] => last.clone(),
+        _ => format!("{} and {last}", others.join(", ")),
+    };
+    Some(format!("the conditions on the way there hold, for example, when {all}"))
 }
 
 /// What could be done, and for which launches the clash was found.

@@ -67,7 +67,7 @@ use phalanx_ir::{GlobalName, InstId, Opcode, Type, TypeKind};
 use phalanx_target::{AddressSpace, Architecture, LaunchFacts, Scope, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use super::finding::{Clash, Object};
+pub use super::finding::{Clash, LaunchNumber, Object};
 use super::{Finding, Level, Rule, witness::threads};
 use crate::code::{Code, TypeSizes};
 use assume::{Assumptions, Side};
@@ -100,6 +100,9 @@ pub struct Found {
     /// the reasons.
     pub left_out: Vec<(InstId, Why)>,
 }
+
+/// Numbers of a launch.
+type Launch = Vec<(LaunchNumber, i64)>;
 
 /// Findings by rule and places.
 type ByPlace = FxHashMap<(Rule, InstInFunction, InstInFunction), Finding>;
@@ -268,8 +271,9 @@ struct Search<'a, 'f> {
     /// Whether nothing is ordered because threads are in one wave.
     has_waves_of_one: bool,
     found: ByPlace,
-    /// Whether a launch is found that takes the path up to the last barrier, once it matters.
-    is_possible: Option<bool>,
+    /// A launch that takes the path up to the last barrier, if one was found; looked for once it
+    /// matters.
+    launch: Option<Option<Launch>>,
     /// What goes wrong on paths that are perhaps taken by no launch.
     doubtful: BTreeSet<(Rule, InstInFunction, InstInFunction)>,
     left_out: LeftOut,
@@ -287,7 +291,7 @@ impl<'a, 'f> Search<'a, 'f> {
             has_barrier: functions.all.iter().any(|function| function.has_barrier()),
             has_waves_of_one: false,
             found: ByPlace::default(),
-            is_possible: None,
+            launch: None,
             doubtful: BTreeSet::new(),
             left_out: LeftOut::default(),
         }
@@ -356,7 +360,7 @@ impl<'a, 'f> Search<'a, 'f> {
         indices: &[[u32; 3]],
         (written, settled): (&mut Written, &mut Settled),
     ) {
-        self.is_possible = None;
+        self.launch = None;
         let outside = std::mem::take(&mut machine.outside);
         self.leaves_by_size |= !outside.is_empty() && outside.iter().all(|one| one.thread > 0);
         for access in outside {
@@ -432,20 +436,22 @@ impl<'a, 'f> Search<'a, 'f> {
         let is_error = self.is_exact
             && is_certain
             && !matches!(rule, Rule::WaveSynchronous | Rule::LostIndex | Rule::LostGroup)
-            && machine.assumed.is_likely();
+            && machine.assumed.is_likely()
+            // A launch that is found may execute more rounds of a loop than were executed here.
+            && !(machine.assumed.is_doubtful && machine.assumed.has_rounds);
         let level = if is_error { Level::Error } else { Level::Warning };
         let [first, second] = accesses;
         let key = (rule, first.inst, second.inst);
+        let mut launch = Launch::new();
         if machine.assumed.is_doubtful {
+            let find = || machine.assumed.possible_launch(&machine.terms);
+            let found = self.launch.get_or_insert_with(find);
             // A large argument may lead out of an array. The kernel is not made for it.
-            if rule == Rule::OutOfBounds {
-                return;
-            }
-            let find = || machine.assumed.is_possible(&machine.terms);
-            if !*self.is_possible.get_or_insert_with(find) {
+            let Some(found) = found.as_ref().filter(|_| rule != Rule::OutOfBounds) else {
                 self.doubtful.insert(key);
                 return;
-            }
+            };
+            launch.clone_from(found);
         }
         if self.found.get(&key).is_some_and(|known| known.level >= level) {
             return;
@@ -477,6 +483,7 @@ impl<'a, 'f> Search<'a, 'f> {
             called: [called(&second), called(&first)],
             group: self.size,
             is_assumed: !self.is_exact && rule != Rule::LostGroup,
+            launch,
         };
         let finding = Finding {
             other: (first.inst != second.inst).then_some(first.place),

@@ -16,7 +16,8 @@
 //!
 //! A launch is found only if each term is computed without wrapping, by operations that are known
 //! here. If none is found, the path may be possible all the same. The end of a loop whose number of
-//! rounds was chosen is no decision: a launch that is found may execute more rounds.
+//! rounds was chosen is no decision: a launch that is found may execute more rounds. So findings on
+//! a path with such a loop are no errors.
 //!
 //! O([`LAUNCHES`] × terms) for a path, and nothing for paths without such decisions.
 
@@ -26,6 +27,7 @@ use phalanx_ir::{Opcode, inst::IntPredicate};
 use rustc_hash::FxHashMap;
 
 use super::{
+    Launch, LaunchNumber,
     assume::{Assumptions, FAR},
     terms::{Base, Term, Terms, Val},
 };
@@ -42,9 +44,10 @@ const LARGE: i64 = 1 << 20;
 const DISTANCE: i64 = 1 << 16;
 
 impl Assumptions {
-    /// Whether some launch that fulfils all decisions is found.
-    pub(super) fn is_possible(&self, terms: &Terms) -> bool {
-        let Some(formulas) = Formulas::new(self, terms) else { return false };
+    /// The numbers of a launch that fulfils all decisions, if one is found: of the arguments and of
+    /// the workgroup, as far as decisions are about them.
+    pub(super) fn possible_launch(&self, terms: &Terms) -> Option<Launch> {
+        let formulas = Formulas::new(self, terms)?;
         let count = formulas.unknown.len() as u32;
         let mut tried = formulas.numbers();
         // As many numbers as there is time for.
@@ -54,14 +57,18 @@ impl Assumptions {
         tried.truncate(most.unwrap_or(0));
         let launches = (tried.len() as u64).pow(count);
         let mut values = FxHashMap::default();
-        (0..launches).any(|launch| {
-            let mut rest = launch as usize;
+        let fulfils = |launch: &u64| {
+            let mut rest = *launch as usize;
             for &base in &formulas.unknown {
                 values.insert(base, tried[rest % tried.len()]);
                 rest /= tried.len();
             }
             formulas.compute(&mut values).is_some() && self.is_fulfilled(&values)
-        })
+        };
+        (0..launches).find(fulfils)?;
+        let number = |base: &Base| Some((launch_number(terms, *base)?, *values.get(base)?));
+        // A list without one of the numbers would say something else.
+        Some(formulas.unknown.iter().map(number).collect::<Option<Launch>>().unwrap_or_default())
     }
 
     fn is_fulfilled(&self, values: &FxHashMap<Base, i64>) -> bool {
@@ -73,6 +80,25 @@ impl Assumptions {
                 let high = if high <= -FAR { -DISTANCE } else { high };
                 (low..=high).contains(&difference)
             })
+    }
+}
+
+/// The number that a term without operands stands for.
+fn launch_number(terms: &Terms, base: Base) -> Option<LaunchNumber> {
+    match terms.get(base)? {
+        Term::Argument(position) => Some(LaunchNumber::Argument(*position)),
+        Term::Block(call, operands) => {
+            let named = ["group.id", "groupid", "ctaid"].iter().any(|name| call.contains(name));
+            let axis = match (call.rsplit_once('.'), operands.first()) {
+                (Some((_, "x")), None) => Some(0),
+                (Some((_, "y")), None) => Some(1),
+                (Some((_, "z")), None) => Some(2),
+                (_, Some(axis)) => axis.as_number().and_then(|axis| usize::try_from(axis).ok()),
+                _ => None,
+            };
+            axis.filter(|axis| named && *axis < 3).map(LaunchNumber::Group)
+        }
+        _ => None,
     }
 }
 
