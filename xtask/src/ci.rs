@@ -12,8 +12,8 @@ use anyhow::{Context as _, bail};
 /// Arguments of `cargo xtask ci`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Adapters to other compilers' IRs are tested, too, which are built apart, and the growth of
-    /// time and memory is measured.
+    /// Also what is built apart, or measured: adapters to other compilers' IRs, a fuzzer on all
+    /// targets, and the growth of time and memory. Tests make more random programs.
     #[arg(long)]
     long: bool,
 }
@@ -32,7 +32,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     timed("docs", crate::docs::run)?;
     step(&root, "package", &PACKAGE, &[])?;
-    step(&root, "test", &["test", "--workspace"], &[])?;
+    let long: &[(&str, &str)] = if options.long { &[("PHALANX_LONG", "1")] } else { &[] };
+    step(&root, "test", &["test", "--workspace"], long)?;
     if options.long {
         step(&root.join("adapters/phalanx-pliron"), "pliron", &["test"], &[])?;
         step(&root.join("adapters/phalanx-cubecl"), "cubecl", &["test"], &[])?;
@@ -42,7 +43,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         program(&root, "growth", &itself, &["growth", "--small"], &[])?;
     }
     program(&root, "refine", &itself, &["refine", "--programs", "60"], &[])?;
-    program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])?;
+    if options.long {
+        program(&root, "fuzz", &itself, &["fuzz", "--time", "60s"], &[])?;
+    }
     llvm_tests(&root, &itself)
 }
 

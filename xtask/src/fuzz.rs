@@ -30,9 +30,6 @@ pub(crate) struct Options {
     /// Only this target; may be given several times.
     #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// Build in less time, for runs so short that it is not worth more.
-    #[arg(long)]
-    quick: bool,
 }
 
 /// The result of a run of one target.
@@ -54,7 +51,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let root = crate::tidy::workspace_root()?;
     let build = root.join("target/fuzz");
-    compile(&root, &build, options.quick)?;
+    compile(&root, &build)?;
     let binaries = build.join(host()?).join("release");
     let mut failed = false;
     println!("{:<12} {:>10} {:>8}  result", "target", "runs", "corpus");
@@ -73,7 +70,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn compile(root: &Path, build: &Path, is_quick: bool) -> anyhow::Result<()> {
+fn compile(root: &Path, build: &Path) -> anyhow::Result<()> {
     let version = Command::new("cargo").args(["fuzz", "--version"]).output();
     if !version.is_ok_and(|output| output.status.success()) {
         println!("== fuzz: installing cargo-fuzz {CARGO_FUZZ}");
@@ -111,9 +108,6 @@ fn compile(root: &Path, build: &Path, is_quick: bool) -> anyhow::Result<()> {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .current_dir(root);
-    if is_quick {
-        command.args(["--codegen-units", "16"]).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-    }
     let status = command.status().context("cannot start cargo fuzz")?;
     if !status.success() {
         bail!("the fuzz targets do not build");

@@ -45,6 +45,19 @@ pub use text::{reader, round_trip};
 pub use uniformity::uniformity;
 pub use verdict::verdict;
 
+/// How many random programs a test makes: `few`, or `many` if `PHALANX_LONG` is set, as
+/// `cargo xtask ci --long` does.
+#[must_use]
+pub fn programs(few: u64, many: u64) -> u64 {
+    if is_long() { many } else { few }
+}
+
+/// Whether tests may take long: see [`programs`].
+#[must_use]
+pub fn is_long() -> bool {
+    std::env::var_os("PHALANX_LONG").is_some()
+}
+
 /// One thing to check.
 #[derive(Copy, Clone, Debug)]
 pub struct Target {

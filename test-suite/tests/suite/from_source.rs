@@ -208,6 +208,42 @@ __global__ void bounds(int *a, int n, int x) {
     );
 }
 
+/// A tile may have a border of one element around what the threads of a workgroup have: kernels that
+/// are made for such a size are silent without `--group`, though larger workgroups fit the tile.
+#[test]
+fn tiles_with_a_border() {
+    let text = "\
+__global__ void plane(float *data) {
+  __shared__ float tile[10][10];
+  int one = threadIdx.x + 8 * threadIdx.y;
+  (&tile[1][1])[one] = data[threadIdx.x];
+  __syncthreads();
+  data[one] = tile[threadIdx.y][threadIdx.x];
+}
+__global__ void volume(float *data) {
+  __shared__ float tile[3][10][10];
+  int one = threadIdx.x + 8 * threadIdx.y + 64 * threadIdx.z;
+  (&tile[0][1][1])[one] = data[threadIdx.x];
+  __syncthreads();
+  data[one] = tile[threadIdx.z][threadIdx.y][threadIdx.x];
+}
+__global__ void no_barrier(float *data) {
+  __shared__ float tile[10][10];
+  int one = threadIdx.x + 8 * threadIdx.y;
+  (&tile[1][1])[one] = data[threadIdx.x];
+  data[one] = (&tile[1][1])[63 - one];
+}
+";
+    check(
+        &[("k.cu", text)],
+        "k.cu",
+        &expect![[r#"
+        k.cu:19:15: warning: threads (7, 7, 0) and (0, 0, 0) may access `tile[1][1]` with no barrier in between, in kernel `no_barrier` [PHX050]
+        1 warning; judged: 3 kernels, 2 barriers
+    "#]],
+    );
+}
+
 /// Clang unrolls a loop, knows that none of the copies is the last round, and leaves a loop that
 /// never ends. A thread that comes there has undefined behaviour, unless others notice the loop.
 #[test]

@@ -5,6 +5,7 @@
 use phalanx_fuzz::against::{
     self, LLVM, Mistake, OURS, Tally, by_llvm, by_us, hidden, mistaken, shown,
 };
+use phalanx_fuzz::programs;
 use phalanx_testing::llvm_tools;
 use rand::{SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
@@ -33,7 +34,7 @@ fn judge(what: &str, tally: &Tally) {
 #[test]
 fn deliberate_mistakes() {
     let mut tally = Tally::default();
-    for seed in seeds(40) {
+    for seed in seeds(programs(20, 40)) {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let before = against::program(rng);
         let Some(&mistake) = Mistake::ALL.choose(rng) else { continue };
@@ -51,7 +52,7 @@ fn deliberate_mistakes() {
 #[test]
 fn passes_of_ours() {
     let mut tally = Tally::default();
-    for seed in seeds(40) {
+    for seed in seeds(programs(20, 40)) {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let before = against::program(rng);
         let Some(&passes) = OURS.choose(rng) else { continue };
@@ -67,7 +68,7 @@ fn passes_of_ours() {
 fn passes_of_llvm() {
     let Some(opt) = llvm_tools::require("opt") else { return };
     let mut tally = Tally::default();
-    for seed in seeds(40) {
+    for seed in seeds(programs(20, 40)) {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let before = against::program(rng);
         let Some(&passes) = LLVM.choose(rng) else { continue };
@@ -84,7 +85,7 @@ fn passes_of_llvm() {
 fn passes_of_llvm_that_are_misled() {
     let Some(opt) = llvm_tools::require("opt") else { return };
     let mut tally = Tally::default();
-    for seed in seeds(40) {
+    for seed in seeds(programs(20, 40)) {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let before = against::program(rng);
         let Some(&passes) = LLVM.choose(rng) else { continue };

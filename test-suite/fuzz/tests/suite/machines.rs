@@ -8,6 +8,7 @@ use phalanx_fuzz::motions::{
     instances::{self, Question},
     voting,
 };
+use phalanx_fuzz::programs;
 use phalanx_simt::Reconvergence;
 use rand::{SeedableRng as _, rngs::SmallRng};
 
@@ -39,12 +40,12 @@ fn passes_keep_groups_on_stacks_unless_they_are_told_not_to() {
     for (pass, parameters) in
         [("jump-threading", "size=40"), ("simplifycfg", "speculate=4"), ("loop-unroll", "count=2")]
     {
-        let (changed, wrong) = campaign(&format!("{pass}<{parameters}>"), 60, STACKS);
+        let (changed, wrong) = campaign(&format!("{pass}<{parameters}>"), programs(30, 60), STACKS);
         println!("{pass}: {changed} changed, {wrong} wrong");
         assert!(changed > 0 && wrong == 0, "{pass}: {changed} changed, {wrong} wrong");
     }
     let only = "jump-threading<size=40;machines=maximal>";
-    let (changed, wrong) = campaign(only, 120, STACKS);
+    let (changed, wrong) = campaign(only, programs(60, 120), STACKS);
     println!("{only}: {changed} changed, {wrong} wrong");
     assert!(wrong > 0);
 }

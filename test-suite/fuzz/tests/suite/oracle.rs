@@ -9,6 +9,7 @@ use phalanx_fuzz::oracle::{
     Effort, Tally, Without, Wrong, check, check_as_if_uniform, check_calls, check_random,
     check_scope_without, check_without, random_program, runnable, runnable_alone,
 };
+use phalanx_fuzz::programs;
 use phalanx_target::{Scope, SourceSet};
 use phalanx_testing::{
     files,
@@ -18,7 +19,7 @@ use phalanx_testing::{
 #[test]
 fn random_programs() {
     let mut tally = Tally::default();
-    for seed in 0..300 {
+    for seed in 0..programs(120, 300) {
         let (found, small) = check_random(seed, Effort::default());
         assert!(
             found.unsound.is_empty(),
@@ -29,8 +30,8 @@ fn random_programs() {
         tally.merge(found);
     }
     // The test must have checked enough.
-    assert!(tally.claims > 10_000 && tally.observed > 1_000, "{tally}");
-    assert!(tally.irreducible > 20 && tally.of_quads > 300, "{tally}");
+    assert!(tally.claims > 4_000 && tally.observed > 400, "{tally}");
+    assert!(tally.irreducible > 8 && tally.of_quads > 100, "{tally}");
 }
 
 /// Reduced programs that refuted a claim.

@@ -1,6 +1,6 @@
 //! Races in workgroup memory: our kernels have none, and without one of their barriers they do.
 //!
-//! Each barrier of each kernel is left out, one at a time. The kernel is executed with the inputs
+//! Each third barrier of each file is left out, one at a time, and each one with `PHALANX_LONG`. The kernel is executed with the inputs
 //! of its check, and racing accesses are recorded. Then `phalanx check` examines the same text, and
 //! its findings are compared with the recorded races.
 
@@ -166,7 +166,8 @@ fn of_variant(text: &str, variant: &Variant, cases: &[Case]) -> Tally {
             }));
         }
     }
-    for (number, (function, copy)) in without_barriers(text).into_iter().enumerate() {
+    let step = if phalanx_fuzz::is_long() { 1 } else { 3 };
+    for (number, (function, copy)) in without_barriers(text).into_iter().enumerate().step_by(step) {
         // Other kernels are as before, unless they call it.
         let only = cases.iter().any(|case| case.kernels.contains(&function)).then_some(function);
         let seen = seen(&copy, variant, cases, only);
@@ -214,19 +215,14 @@ fn missing_barriers_are_found() {
     let manifest = Manifest::read().expect("manifest");
     let Some(compiler) = manifest.compiler() else { return };
     let cases = host::cases();
-    let mut variants = variants(&manifest);
-    // Code at -O0 takes long, and is much the same for waves of 64.
-    variants.retain(|variant| match variant.level.as_str() {
-        "-O0" => wave(variant) == 32,
-        level => level == "-O2",
-    });
+    let variants = variants(&manifest);
     let of = |variant: &Variant| of_variant(&text(&manifest, &compiler, variant), variant, &cases);
     let parts: Vec<Tally> = variants.par_iter().map(of).collect();
     let mut all = Tally::default();
     parts.into_iter().for_each(|part| all.merge(part));
     println!("{all}\nmissed:\n{}", all.missed.join("\n"));
     assert!(all.wrong.is_empty(), "{} are wrong:\n{}", all.wrong.len(), all.wrong.join("\n"));
-    assert!(all.racy > 100, "{all}");
+    assert!(all.racy > 30, "{all}");
     // The others are mostly those whose conditions depend on data.
     assert!(all.found * 100 >= all.racy * 76, "{all}");
     assert!(all.right_stated * 100 >= all.racy * 75, "{all}");
