@@ -227,7 +227,7 @@ fn an_irreducible_cycle() {
         &["irreducible_entry.ll", "divergent_entry", "a.next"],
         expect![[r#"
             irreducible_entry.ll:18:3: note: %a.next is divergent: it can differ between threads of a wave; 4 steps to %id
-            irreducible_entry.ll:18:3: because: 1. %a.next is computed in an irreducible cycle (entries %pong, %ping), in which threads that separate at XX                     the end of %entry cannot be expected to stay together
+            irreducible_entry.ll:18:3: because: 1. %a.next is computed in an irreducible cycle (entries %pong, %ping), in which threads that separate at the end of %entry cannot be expected to stay together
                |
             18 |   %a.next = add i32 %a, 1 ; => divergent
                |   ^^^^^^^^^^^^^^^^^^^^^^^ assumed

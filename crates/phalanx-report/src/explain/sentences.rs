@@ -7,8 +7,10 @@ use phalanx_analysis::{
 use phalanx_core::affect::{User, UserKind};
 use phalanx_graph::CycleId;
 use phalanx_ir::{InstId, Opcode, Value, flow};
+use phalanx_target::SourceSet;
 
 use super::{Explainer, words};
+use crate::check::demangled;
 
 impl Explainer<'_> {
     /// The kind of a link, and its sentence.
@@ -25,7 +27,7 @@ impl Explainer<'_> {
                 let entries = self.entries(*cycle);
                 let branch = self.end_of(separation.branch);
                 let sentence = format!(
-                    "{what} is computed in an irreducible cycle (entries {}), in which threads that separate at XX                     {branch} cannot be expected to stay together",
+                    "{what} is computed in an irreducible cycle (entries {}), in which threads that separate at {branch} cannot be expected to stay together",
                     entries.join(", ")
                 );
                 ("assumed", sentence)
@@ -60,7 +62,12 @@ impl Explainer<'_> {
                 format!("{what} is what the call of {callee} leaves there: {source}")
             }
             (_, Some(Opcode::Call | Opcode::Invoke)) => {
-                format!("{what} is the result of a call: {source}")
+                let called = self.inst_of(link.fact).and_then(|inst| self.called(inst));
+                // A source with a name of its own says what was called.
+                match called.filter(|_| is_unknown(link.source)) {
+                    Some(callee) => format!("{what} is the result of a call of {callee}: {source}"),
+                    None => format!("{what} is the result of a call: {source}"),
+                }
             }
             (_, Some(Opcode::Load)) => format!("{what} is loaded from memory: {source}"),
             (_, Some(Opcode::AtomicRmw | Opcode::CmpXchg)) => {
@@ -181,7 +188,12 @@ impl Explainer<'_> {
             return None;
         }
         let name = self.operand(Value::constant(body.const_callee(inst)?));
-        (!name.starts_with("@llvm.")).then_some(name)
+        let symbol = name.strip_prefix('@').unwrap_or(&name);
+        let shown = match demangled(symbol) {
+            same if same == symbol => name.clone(),
+            in_source => format!("`{in_source}`"),
+        };
+        (!symbol.starts_with("llvm.")).then_some(shown)
     }
 
     fn user_name(&self, user: User) -> String {
@@ -234,4 +246,14 @@ impl Explainer<'_> {
             exit.unwrap_or_default()
         )
     }
+}
+
+/// Whether a source says only that a value may differ, and not by what.
+fn is_unknown(source: SourceSet) -> bool {
+    source.intersects(
+        SourceSet::OPAQUE_THREAD
+            | SourceSet::OPAQUE_QUAD
+            | SourceSet::OPAQUE_WAVE
+            | SourceSet::OPAQUE_GROUP,
+    )
 }

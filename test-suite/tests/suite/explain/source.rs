@@ -174,6 +174,19 @@ fn stores_say_what_differs() {
     );
 }
 
+/// A function whose code is not known is named as the program names it.
+#[test]
+fn a_call_of_an_unknown_function() {
+    let text = "\
+__device__ int other(int);
+__global__ void k(int *out, int n) {
+  int a = other(n);
+  out[a] = n;
+}
+";
+    check(("k.cu", text), "k a", expect![[""]]);
+}
+
 #[test]
 fn names_that_are_no_variable() {
     check(
