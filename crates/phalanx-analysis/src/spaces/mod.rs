@@ -22,6 +22,8 @@
 //! |---|---|
 //! | [`facts`] | what is known outside of the function |
 //! | [`rules`] | how the set of a value is computed from others |
+//! | [`nodes`] | the same for values and for contents of private memory |
+//! | [`unions`] | the same as rules of [`phalanx_fixpoint`] |
 //! | [`constants`] | which memories constants lead to, and what constant memory holds |
 //! | [`predicates`] | what a test of an address says in the blocks that it guards |
 //! | [`refined`] | the same, updated after edits |
@@ -29,7 +31,6 @@
 //! | [`kinds`] | the answer |
 //! | [`summary`] | which memories a function returns, by its arguments; which it passes on |
 //! | [`retained`] | repair of the answer after edits |
-//! | [`extras`] | what phis have from backward edges alone, which the repair needs |
 //! | [`specialize`] | copies of functions of which more would be known |
 //! | [`why`] | chains of rules from an address to where a memory comes in |
 //!
@@ -53,9 +54,9 @@
 //! - An access through a pointer leads to one of the memories that its address space has.
 
 mod constants;
-mod extras;
 mod facts;
 mod kinds;
+mod nodes;
 mod numbers;
 mod pages;
 mod predicates;
@@ -67,6 +68,7 @@ mod solve;
 mod specialize;
 mod summary;
 mod types;
+mod unions;
 mod why;
 
 pub use facts::{Alone, Returned, SpaceFacts, VariableFacts};

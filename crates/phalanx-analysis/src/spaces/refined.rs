@@ -35,9 +35,9 @@ use phalanx_ir::{InstId, Value};
 use rustc_hash::FxHashSet;
 
 use super::{
+    nodes::{Nodes, SetsOf},
     numbers::number,
     predicates::{Refinements, STEPS, Support, is_step_of, tested},
-    solve::Solver,
 };
 use crate::code::SpaceSet;
 use crate::{code::Code, edited::Edited};
@@ -121,12 +121,11 @@ impl Tests {
 /// The operands whose sets are smaller than those of their values, after changes of the sets of
 /// these instructions or of their operands.
 pub(super) fn refined_uses(
-    solver: &mut Solver<'_>,
+    (nodes, sets): (&mut Nodes<'_>, &impl SetsOf),
     mut told: Vec<InstId>,
-    is_reached: impl Fn(InstId) -> bool,
     old: &[((InstId, u32), SpaceSet)],
 ) -> Vec<((InstId, u32), SpaceSet)> {
-    let body = solver.rules.code.body;
+    let body = nodes.rules.code.body;
     // An operand of which the value has another set may be refined more or less than before.
     let readers = told.iter().flat_map(|&inst| body.uses_of(inst.into()));
     let readers: Vec<InstId> = readers.map(|one| one.user).collect();
@@ -134,8 +133,10 @@ pub(super) fn refined_uses(
     told.sort_unstable();
     told.dedup();
     let mut uses = Vec::new();
-    for &inst in told.iter().filter(|&&inst| is_reached(inst)) {
-        solver.refined(inst, &mut uses);
+    for &inst in &told {
+        if nodes.is_reached(inst) {
+            nodes.refined(sets, inst, &mut uses);
+        }
     }
     uses.extend(old.iter().filter(|((inst, _), _)| told.binary_search(inst).is_err()));
     uses.sort_unstable_by_key(|((inst, at), _)| (number(*inst), *at));

@@ -34,7 +34,7 @@ pub fn returned(
         if code.body.inst(last).opcode == Opcode::Ret
             && let Some(&value) = code.body.operands(last).first()
         {
-            set |= solver.at(value, last, None);
+            set |= solver.nodes.at(&solver.sets, value, (last, None));
         }
     }
     Returned {

@@ -25,16 +25,11 @@ use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, attributes::AttrKind};
 use rustc_hash::FxHashSet;
 
-use super::{
-    MemoryKinds, SpaceFacts,
-    numbers::{inst_of, number},
-    rules::Input,
-    solve::Solver,
-};
+use super::{MemoryKinds, SpaceFacts, rules::Input, solve::Solver};
 use crate::code::SpaceSet;
 use crate::{
     code::{Code, Environment},
-    memory::{PrivateMemory, ssa::Version},
+    memory::{PrivateMemory, private::readers::ReaderNode},
 };
 
 /// Something that may lead to a memory.
@@ -173,10 +168,10 @@ pub fn space_chains(
     chains
 }
 
-/// What the search visits: a node of the solver, or a value that is no node.
+/// What the search visits: a node, or a value that is no node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Item {
-    Node(usize),
+    Node(ReaderNode),
     Fixed(Value),
 }
 
@@ -193,11 +188,11 @@ fn chain(
     memory: SpaceSet,
 ) -> Option<Vec<SpaceLink>> {
     let bit = u64::from(memory.bits());
-    let code = solver.rules.code;
+    let code = solver.nodes.rules.code;
     let value = subject.value(code)?;
     let set = match subject {
         SpaceSubject::Use(user, _) if code.body.inst(user).opcode != Opcode::Phi => {
-            solver.at(value, user, None)
+            solver.nodes.at(&solver.sets, value, (user, None))
         }
         _ => solver.of(value),
     };
@@ -217,7 +212,7 @@ fn chain(
             Item::Node(node) => node,
         };
         let mut inputs: Vec<Input> = Vec::new();
-        let user = solver.inputs(node, |input| inputs.push(input)).unwrap_or_else(|| inst_of(0));
+        let user = solver.nodes.inputs(node, |input| inputs.push(input));
         let is_origin = |input: &Input| matches!(input, Input::Set(set) if set & bit != 0);
         if inputs.iter().any(is_origin) {
             let origin = match solver.place(node) {
@@ -227,7 +222,7 @@ fn chain(
             return Some(links(solver, &seen, at, origin));
         }
         for input in inputs {
-            if solver.read(input, user) & bit == 0 {
+            if solver.nodes.read(&solver.sets, input, user) & bit == 0 {
                 continue;
             }
             let is_write = !matches!(solver.place(node), SpacePlace::Value(_));
@@ -236,8 +231,8 @@ fn chain(
                 Input::Value(value) if is_write => (item(solver, value), SpaceCause::Stored),
                 Input::Value(value) => (item(solver, value), SpaceCause::Made),
                 Input::Incoming(value, from) => (item(solver, value), SpaceCause::From(from)),
-                Input::Version(version) => match solver.version(version) {
-                    Some(next) => (Item::Node(next), SpaceCause::Held),
+                Input::Version(version) => match solver.nodes.rules.memory.number_of(version) {
+                    Some(at) => (Item::Node(ReaderNode::Content(at as u32)), SpaceCause::Held),
                     None => continue,
                 },
             };
@@ -252,8 +247,8 @@ fn chain(
 }
 
 fn item(solver: &mut Solver<'_>, value: Value) -> Item {
-    match (solver.rules.fixed(value), value.as_inst()) {
-        (None, Some(inst)) => Item::Node(number(inst)),
+    match (solver.nodes.rules.fixed(value), value.as_inst()) {
+        (None, Some(inst)) => Item::Node(ReaderNode::Value(inst)),
         _ => Item::Fixed(value),
     }
 }
@@ -277,7 +272,7 @@ fn links(solver: &Solver<'_>, seen: &[Seen], last: usize, origin: SpaceOrigin) -
 
 /// What kind of origin a value is.
 fn origin_of(solver: &mut Solver<'_>, value: Value) -> SpaceOrigin {
-    let rules = &mut solver.rules;
+    let rules = &mut solver.nodes.rules;
     let Code { context, header, body, .. } = rules.code;
     let inst = match value.kind() {
         ValueKind::Inst(inst) => inst,
@@ -325,17 +320,19 @@ fn origin_of(solver: &mut Solver<'_>, value: Value) -> SpaceOrigin {
 
 impl Solver<'_> {
     /// What a node stands for.
-    fn place(&self, node: usize) -> SpacePlace {
-        let memory = self.rules.memory;
-        match self.version_of(node) {
-            None => SpacePlace::Value(inst_of(node).into()),
-            Some(Version::Phi(phi)) => {
-                let phi = &memory.ssa().phis()[phi as usize];
+    fn place(&self, node: ReaderNode) -> SpacePlace {
+        let memory = self.nodes.rules.memory;
+        let at = match node {
+            ReaderNode::Value(inst) => return SpacePlace::Value(inst.into()),
+            ReaderNode::Content(at) => at,
+        };
+        match (at as usize).checked_sub(memory.events().len()) {
+            None => SpacePlace::Write(memory.touch_of(at).inst),
+            Some(phi) => {
+                let phi = &memory.ssa().phis()[phi];
                 let object = memory.slots()[phi.variable as usize].alloca;
                 SpacePlace::Join { block: phi.block, object }
             }
-            Some(Version::Def(event)) => SpacePlace::Write(memory.touch_of(event).inst),
-            Some(Version::Entry) => SpacePlace::Value(inst_of(0).into()),
         }
     }
 }
@@ -358,28 +355,26 @@ pub fn chain_holds(
     let Some((last, _)) = chain.links.split_last() else { return false };
     let mut is_sound = matches!(last.cause, SpaceCause::Origin(_));
     for pair in chain.links.windows(2) {
-        let nodes: Vec<usize> =
-            (0..solver.sets.len()).filter(|&node| solver.place(node) == pair[0].place).collect();
+        let nodes = solver.sets.all().map(|(node, _)| node);
+        let nodes: Vec<ReaderNode> =
+            nodes.filter(|&node| solver.place(node) == pair[0].place).collect();
         let mut is_input = false;
         for node in nodes {
             let mut inputs = Vec::new();
-            let user =
-                solver.inputs(node, |input| inputs.push(input)).unwrap_or_else(|| inst_of(0));
+            let user = solver.nodes.inputs(node, |input| inputs.push(input));
             for input in inputs {
                 let place = match input {
                     Input::Set(_) => continue,
                     Input::Value(value) | Input::Incoming(value, _) => SpacePlace::Value(value),
-                    Input::Version(version) => match solver.version(version) {
-                        Some(node) => solver.place(node),
+                    Input::Version(version) => match memory.number_of(version) {
+                        Some(at) => solver.place(ReaderNode::Content(at as u32)),
                         None => continue,
                     },
                 };
-                let clamped = match node < code.body.id_count() {
-                    true => {
-                        let set = solver.read(input, user);
-                        solver.rules.clamp(inst_of(node), set)
-                    }
-                    false => solver.read(input, user),
+                let set = solver.nodes.read(&solver.sets, input, user);
+                let clamped = match node {
+                    ReaderNode::Value(inst) => solver.nodes.rules.clamp(inst, set),
+                    ReaderNode::Content(_) => set,
                 };
                 is_input |= place == pair[1].place && clamped & bits == bits;
             }

@@ -36,12 +36,6 @@ pub(crate) struct Renumbered {
 }
 
 impl Renumbered {
-    /// Converts a table by old numbers of versions to new numbers. A new version gets the default.
-    pub(crate) fn table<T: Clone + Default>(&self, before: &[T]) -> Vec<T> {
-        let known = |old: &u32| before.get(*old as usize).cloned().unwrap_or_default();
-        self.versions.iter().map(known).collect()
-    }
-
     /// The old and the new number of each version that existed before.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         let numbered = self.versions.iter().copied().zip(0..);
