@@ -132,7 +132,8 @@ struct hipDeviceProp_t : cudaDeviceProp {
   size_t maxSharedMemoryPerMultiProcessor;
 };
 enum { hipHostMallocDefault = 0, hipHostMallocPortable = 1, hipHostMallocMapped = 2, hipHostMallocNonCoherent = 4 };
-enum { hipStreamDefault = 0, hipStreamNonBlocking = 1, hipDeviceAttributeCooperativeLaunch = 95 };
+#define hipStreamDefault 0
+enum { hipStreamNonBlocking = 1, hipDeviceAttributeCooperativeLaunch = 95 };
 #define PHX_HIP(name) template <typename... T> hipError_t name(T...);
 PHX_HIP(hipEventCreateWithFlags) PHX_HIP(hipStreamCreateWithFlags) PHX_HIP(hipStreamWaitEvent) PHX_HIP(hipStreamQuery)
 PHX_HIP(hipHostRegister) PHX_HIP(hipHostUnregister) PHX_HIP(hipHostGetDevicePointer) PHX_HIP(hipMemcpy2D)

@@ -154,7 +154,12 @@ fn a_function_of_one_of_several_files() {
 #[test]
 fn three_languages() {
     let opencl = "kernel void wrong(global int *p) {\n  if (get_local_id(0) < 16)\n    barrier(CLK_LOCAL_MEM_FENCE);\n  p[get_local_id(0)] = 1;\n}\n";
-    let hip = format!("#include <hip/hip_runtime.h>\n{WRONG}");
+    // The default stream is a null pointer and a flag.
+    let hip = format!(
+        "#include <hip/hip_runtime.h>\n{WRONG}void host(int *p) {{\n  hipStream_t s;\n  \
+         hipStreamCreateWithFlags(&s, hipStreamDefault);\n  \
+         wrong<<<1, 64, 0, hipStreamDefault>>>(p);\n}}\n"
+    );
     check(
         &[("k.cu", WRONG), ("k.hip", WRONG), ("k.cl", opencl), ("k.cpp", &hip)],
         "k.cu k.hip k.cl k.cpp",

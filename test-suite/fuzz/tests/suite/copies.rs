@@ -37,7 +37,7 @@ fn kernels_with_loops_and_branches() {
     for &pipeline in PIPELINES {
         let tally = campaign(pipeline, 0..programs(60, 120));
         println!("{}: {tally:?}", pipeline.0);
-        assert!(tally.changed > 20 && tally.launches > 100 && tally.groups > 1000, "{tally:?}");
+        assert!(tally.changed > 20 && tally.launches > 50 && tally.groups > 1000, "{tally:?}");
     }
 }
 

@@ -63,8 +63,12 @@ fn variants(manifest: &Manifest) -> Vec<Variant> {
         "-O0" => phalanx_fuzz::is_long() || wave(variant) == 32,
         level => phalanx_fuzz::is_long() || level == "-O2",
     };
-    let all = manifest.variants().into_iter();
-    all.filter(|variant| !variant.debug && is_wanted(variant)).collect()
+    all_variants(manifest).into_iter().filter(is_wanted).collect()
+}
+
+/// The same at all levels, for both widths of waves.
+fn all_variants(manifest: &Manifest) -> Vec<Variant> {
+    manifest.variants().into_iter().filter(|variant| !variant.debug).collect()
 }
 
 /// The file of a variant as cases name it.
@@ -169,7 +173,7 @@ fn claims_about_kernels_hold() {
         }
         (tally, shares)
     };
-    let variants = variants(&manifest);
+    let variants = all_variants(&manifest);
     let parts: Vec<(Tally, Shares)> = variants.par_iter().map(held).collect();
     let mut all = Tally::default();
     let mut seen = Vec::new();
@@ -256,7 +260,7 @@ fn races_are_known() {
     let Some(compiler) = manifest.compiler() else { return };
     let cases = host::cases();
     let variants: Vec<Variant> =
-        variants(&manifest).into_iter().filter(|variant| variant.level == "-O1").collect();
+        all_variants(&manifest).into_iter().filter(|variant| variant.level == "-O1").collect();
     let racy_of = |variant: &Variant| {
         let module = compiled(&manifest, &compiler, variant);
         let program = program(&module);
@@ -294,7 +298,7 @@ fn every_kernel_is_checked() {
     let Some(compiler) = manifest.compiler() else { return };
     let cases = host::cases();
     let mut count = 0;
-    for variant in variants(&manifest).iter().filter(|variant| variant.level == "-O0") {
+    for variant in all_variants(&manifest).iter().filter(|variant| variant.level == "-O0") {
         let present = kernels_of(&compiled(&manifest, &compiler, variant));
         let of_file = cases.iter().filter(|case| case.file == file(variant));
         let checked: BTreeSet<String> =
