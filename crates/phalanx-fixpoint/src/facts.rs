@@ -1,11 +1,11 @@
 //! Derived facts, if wanted with the order in which they were derived.
 //!
 //! A fact is a subject and one bit: value 7 has source x. The bits of a subject stand together in
-//! one word. A fact may have a *rank*, the number of the derivation that brought it; bits that came
-//! together share one. A fact that is no seed has a support of lower rank: so what supports what,
-//! down the ranks, has no cycle, and no facts hold one another up (Gupta, Mumick, Subrahmanian,
-//! *Maintaining Views Incrementally*, 1993, for deletion and rederivation; ranks are our way to
-//! stop deleting early).
+//! one word. A fact may have a *rank*, which tells when it was derived; bits that came together
+//! share one. A fact that is no seed has a support of lower rank: so what supports what, down the
+//! ranks, has no cycle, and no facts hold one another up (Gupta, Mumick, Subrahmanian, *Maintaining
+//! Views Incrementally*, 1993, for deletion and rederivation; ranks are our way to stop deleting
+//! early).
 //!
 //! **Representation.** A table for each class of subjects. Most subjects get all their bits at
 //! once: one rank per subject beside its bits, and a list aside for the others. All operations are
@@ -186,7 +186,7 @@ impl<S: Subject, B: Bits> Facts<S, B> {
 pub struct Seen<'a, S, B> {
     facts: &'a Facts<S, B>,
     limit: u32,
-    /// What subjects had before facts of them were retracted.
+    /// What subjects had before facts of them were added or retracted.
     before: Option<&'a FxHashMap<S, B>>,
 }
 
@@ -211,7 +211,7 @@ impl<'a, S: Subject, B: Bits> Seen<'a, S, B> {
     #[must_use]
     pub fn get(&self, of: S) -> B {
         match self.before.and_then(|before| before.get(&of)) {
-            Some(before) => *before,
+            Some(before) => before.union(self.facts.below(of, self.limit)),
             None => self.facts.below(of, self.limit),
         }
     }

@@ -2,17 +2,20 @@
 //!
 //! After an edit, the subjects whose rules have changed are examined:
 //!
-//! 1. *Retract.* A fact of such a subject stays if it has a support of lower rank; where no ranks
+//! 1. *Gain.* What their rules give them now, from the facts that there are, is added, with the
+//!    lowest rank above that of a support. So where something new takes the place of what supported
+//!    a fact, that fact stays, and with it all that rests on it. Ranks have gaps for that.
+//! 2. *Retract.* A fact of such a subject stays if it has a support of lower rank; where no ranks
 //!    are kept, if it is a seed. If not it is retracted, and the subjects that may rest on it are
 //!    examined in turn.
-//! 2. *Derive.* The retracted facts, and those of the subjects examined first, are derived again
+//! 3. *Derive.* The retracted facts, and those of the subjects examined first, are derived again
 //!    from the facts that are left. They get new ranks, and their consequences are drawn.
 //!
 //! Then the facts are the least that the rules allow. *Each is derivable*: supports go down the
 //! ranks to seeds. *Each derivable fact is there*: if the antecedents of a rule hold, its
-//! consequence was examined in the second step, or one of the antecedents is new and its
+//! consequence was examined in the third step, or one of the antecedents is new and its
 //! consequences were drawn. Where a rule has two antecedents and both are retracted, either one
-//! leads to the consequence: facts that were retracted are still [seen](Seen) until the first step
+//! leads to the consequence: facts that were retracted are still [seen](Seen) until the second step
 //! is over.
 //!
 //! **Complexity.** What is retracted or new, times the rules around it. Ranks matter where facts
@@ -27,6 +30,9 @@ use crate::agenda::Agenda;
 use crate::facts::{Facts, LAST_RANK, Seen};
 use crate::interrupt;
 use crate::rules::{Bits, Rules, Subject};
+
+/// The distance between the ranks of facts that are derived one after the other.
+const GAP: u32 = 1 << 5;
 
 /// Whether the order of derivations is kept, which lets [`Fixpoint::repair`] stop early. It costs a
 /// list for each subject that gets bits at several times.
@@ -172,6 +178,7 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         limits: Limits,
     ) -> Update {
         self.begin(limits, true);
+        self.gain(rules, changed);
         if self.retract(rules, changed).and_then(|()| self.derive(rules, changed)).is_err() {
             return self.given_up();
         }
@@ -274,6 +281,34 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         }
     }
 
+    /// Adds what the rules of these subjects give them from the facts that there are, each with the
+    /// lowest rank that is above that of a support. What rests on a fact that is then retracted is
+    /// retracted as well.
+    fn gain<R: Rules<Subject = S, Bits = B>>(&mut self, rules: &mut R, changed: &[S]) {
+        if !self.facts.has_ranks() {
+            return;
+        }
+        for &subject in changed {
+            let missing = B::ALL.minus(self.facts.get(subject));
+            let mut gained = rules.supported(subject, missing, Seen::all(&self.facts));
+            while gained != B::NONE {
+                // Below `low` nothing supports any of it, below `rank` something does.
+                let (mut low, mut rank) = (0, self.next_rank);
+                let mut bits = gained;
+                while low + 1 < rank {
+                    let limit = low + (rank - low) / 2;
+                    match rules.supported(subject, gained, Seen::below(&self.facts, limit)) {
+                        found if found == B::NONE => low = limit,
+                        found => (rank, bits) = (limit, found),
+                    }
+                }
+                self.add_at(subject, bits, rank);
+                self.next_rank = self.next_rank.max(rank + 1);
+                gained = gained.minus(bits);
+            }
+        }
+    }
+
     fn retract<R: Rules<Subject = S, Bits = B>>(
         &mut self,
         rules: &mut R,
@@ -348,9 +383,13 @@ impl<S: Subject, B: Bits> Fixpoint<S, B> {
         if new == B::NONE {
             return;
         }
+        self.add_at(subject, new, self.next_rank);
+        self.next_rank += GAP;
+    }
+
+    fn add_at(&mut self, subject: S, new: B, rank: u32) {
         self.note(subject);
-        self.facts.add(subject, new, self.next_rank);
-        self.next_rank += 1;
+        self.facts.add(subject, new, rank);
         let (class, number) = subject.place();
         self.agendas[class].insert(number as usize);
     }

@@ -242,6 +242,47 @@ fn ranks_keep_repair_local() {
 }
 
 #[test]
+fn what_is_put_into_a_chain_leaves_the_rest_as_it_is() {
+    const N: u32 = 1000;
+    let value = Thing::Value;
+    let give =
+        |from: u32, to: u32| Rule { from: value(from), and: None, mask: 1, turn: 0, to: value(to) };
+    let rules = (0..N).map(|i| give(i, i + 1)).collect();
+    let mut program = Program { rules, seeds: vec![(value(0), 1)], fault: Fault::None };
+    let mut solution = Fixpoint::new(Ranks::Kept);
+    let _ = solution.solve(&mut program, subjects(N + 1), Limits::NONE);
+    // Each time between the last one and what follows.
+    let mut last = 5;
+    for new in N + 1..N + 10 {
+        let at = program.rules.iter().position(|rule| rule.from == value(last)).unwrap();
+        let Thing::Value(next) = program.rules[at].to else { unreachable!("all are values") };
+        program.rules[at].to = value(new);
+        program.rules.push(give(new, next));
+        let update = solution.repair(&mut program, &[value(next), value(new)], Limits::NONE);
+        assert_eq!((update, solution.visited()), (Update::Changed, 1), "{new}");
+        last = new;
+    }
+    twin::check(&mut program, &solution, &subjects(N + 10)).unwrap();
+}
+
+#[test]
+fn what_rests_on_something_new_is_told_of_the_other_antecedent() {
+    let value = Thing::Value;
+    let give =
+        |from: u32, to: u32| Rule { from: value(from), and: None, mask: 1, turn: 0, to: value(to) };
+    // 3 rests on 2 at first, then on 4, which is new, and on 1, which goes.
+    let seeds = vec![(value(0), 1), (value(1), 1), (value(2), 1)];
+    let mut program = Program { rules: vec![give(2, 3)], seeds, fault: Fault::None };
+    let mut solution = Fixpoint::new(Ranks::Kept);
+    let _ = solution.solve(&mut program, subjects(5), Limits::NONE);
+    program.rules = vec![Rule { and: Some(value(1)), ..give(4, 3) }, give(0, 4)];
+    program.seeds[1].1 = 0;
+    let changed = [value(3), value(4), value(1)];
+    assert_eq!(solution.repair(&mut program, &changed, Limits::NONE), Update::Changed);
+    twin::check(&mut program, &solution, &subjects(5)).unwrap();
+}
+
+#[test]
 fn what_is_too_much_is_told_with_what_was() {
     let mut given_up = 0;
     for seed in 0..100 {
