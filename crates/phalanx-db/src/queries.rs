@@ -13,8 +13,8 @@
 //!
 //! Everything in this table changes with the flow alone: an edit of instructions re-runs none of
 //! it. A declaration has no flow, and these return `None` for it. Those of a large function are
-//! made from the last ones where one block was split, put on an edge or merged. [`GraphFacts`] are
-//! shared, so a driver can hold them while it edits.
+//! made from the last ones where one block was split, put on an edge or merged, or a small branch
+//! went away. [`GraphFacts`] are shared, so a driver can hold them while it edits.
 //!
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true;
 //! [`llvm_affect_map`] and [`uniformity`] answer the same questions from LLVM 22's sources. Both

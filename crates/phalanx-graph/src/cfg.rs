@@ -6,11 +6,14 @@
 //! terminator repeats. Predecessor lists follow the *layout*: the order of blocks in the text,
 //! which is that of their numbers until blocks are inserted.
 
+mod diamond;
 mod update;
 
 use crate::bitset::BitSet;
 use crate::graph::Graph;
 use crate::node::Node;
+
+pub use diamond::Diamond;
 
 /// A control-flow graph in compressed sparse rows.
 ///

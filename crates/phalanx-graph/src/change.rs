@@ -1,5 +1,5 @@
 //! Recognises a local change between two control-flow graphs: a split block, a block put on an
-//! edge, or a block merged with its only successor.
+//! edge, a block merged with its only successor, or a small branch that is gone.
 //!
 //! An analysis that retains facts of a graph may get a new graph without a record of the edit.
 //! [`Change::between`] compares the successor lists of both graphs, derives a candidate change from
@@ -9,7 +9,7 @@
 //!
 //! O(nodes + edges), for comparisons and copies of contiguous memory.
 
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Diamond};
 use crate::cycles::Cycles;
 use crate::dom::DomTree;
 use crate::node::Node;
@@ -38,6 +38,8 @@ pub enum Change {
     EdgeSplit(Node, usize),
     /// The second was merged into the first; see [`Cfg::after_merge`].
     Merge(Node, Node),
+    /// See [`Cfg::after_diamond`].
+    Diamond(Diamond),
 }
 
 impl Change {
@@ -46,7 +48,7 @@ impl Change {
     #[must_use]
     pub fn between(old: &Cfg, new: &Cfg) -> Option<Self> {
         let change = match new.node_count().checked_sub(old.node_count())? {
-            0 => merged(old, new)?,
+            0 => less(old, new)?,
             1 => split(old, new)?,
             _ => return None,
         };
@@ -54,6 +56,7 @@ impl Change {
             Self::Split(node) => Some(old.after_split(node)),
             Self::EdgeSplit(from, edge) => old.after_edge_split(from, edge),
             Self::Merge(node, next) => old.after_merge(node, next),
+            Self::Diamond(diamond) => Some(old.after_diamond(&diamond)),
         };
         (same.as_ref() == Some(new)).then_some(change)
     }
@@ -66,6 +69,7 @@ impl Change {
             Self::Split(node) => Some(old.after_split(node)),
             Self::EdgeSplit(from, _) => old.after_edge_split(new, from),
             Self::Merge(node, next) => Some(old.after_merge(node, next)),
+            Self::Diamond(diamond) => Some(old.after_diamond(&diamond)),
         }
     }
 
@@ -76,6 +80,7 @@ impl Change {
             Self::Split(node) => old.after_split(new, node),
             Self::EdgeSplit(from, _) => old.after_edge_split(new, from),
             Self::Merge(node, next) => old.after_merge(new, node, next),
+            Self::Diamond(diamond) => old.after_diamond(new, &diamond),
         }
     }
 
@@ -86,6 +91,7 @@ impl Change {
             Self::Split(node) => old.after_split(new, node),
             Self::EdgeSplit(from, _) => old.after_edge_split(new, from),
             Self::Merge(node, next) => Some(old.after_merge(node, next)),
+            Self::Diamond(diamond) => old.after_diamond(&diamond),
         }
     }
 
@@ -101,6 +107,7 @@ impl Change {
             Self::Split(node) => old.after_split(new, cycles, node),
             Self::EdgeSplit(from, _) => old.after_edge_split(new, dom, cycles, from),
             Self::Merge(node, next) => old.after_merge(new, cycles, node, next),
+            Self::Diamond(diamond) => old.after_diamond(new, cycles, &diamond),
         }
     }
 }
@@ -120,21 +127,25 @@ fn split(old: &Cfg, new: &Cfg) -> Option<Change> {
     Some(Change::EdgeSplit(from, edge))
 }
 
-/// The candidate if both graphs have the same number of nodes: a node and the node merged into it.
-/// Their successor lists are the only ones that may differ.
-fn merged(old: &Cfg, new: &Cfg) -> Option<Change> {
-    let mut differ = old.nodes().filter(|&node| old.successors(node) != new.successors(node));
-    let first = differ.next()?;
-    // If the merged block has no successors, its list was empty before and after, and only the list
-    // of the other block differs.
+/// The candidate if both graphs have the same number of nodes: a node and the node merged into it,
+/// or a diamond. Their successor lists are the only ones that may differ.
+fn less(old: &Cfg, new: &Cfg) -> Option<Change> {
+    let differ = old.nodes().filter(|&node| old.successors(node) != new.successors(node));
+    let differ: Vec<Node> = differ.take(4).collect();
     let is_gone = |node: Node| new.successors(node).is_empty() && new.predecessors(node).is_empty();
-    let (node, next) = match (differ.next(), differ.next()) {
-        (None, _) => (first, *old.successors(first).first()?),
-        (Some(second), None) if is_gone(second) => (first, second),
-        (Some(second), None) if is_gone(first) => (second, first),
-        _ => return None,
+    // The merged block may have had no successors before.
+    let merged = match *differ {
+        [node] => Some((node, *old.successors(node).first()?)),
+        [node, next] | [next, node] if old.successors(node) == [next] && is_gone(next) => {
+            Some((node, next))
+        }
+        _ => None,
     };
-    Some(Change::Merge(node, next))
+    if let Some((node, next)) = merged {
+        return Some(Change::Merge(node, next));
+    }
+    let node = differ.iter().copied().find(|node| !is_gone(*node))?;
+    Some(Change::Diamond(Diamond::at(old, node)?))
 }
 
 #[cfg(test)]

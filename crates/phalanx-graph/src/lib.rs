@@ -19,13 +19,14 @@
 //! | cycle hierarchy | [`Cycles`] | `O((n + m) log n)`, linear in practice | `O(n + m)` |
 //! | strongly connected components | [`Components`] | `O(n + m)` | `O(n)` |
 //!
-//! **Updates.** When a block is split, put on an edge, or merged with its only successor, the facts
-//! change in one place. `after_split`, `after_edge_split` and `after_merge` of [`Cfg`],
-//! [`DomTree`], [`PostDomTree`], [`Cycles`] and [`sync::SyncDependence`] copy the old fact and
-//! apply the difference, in a fraction of the time. The result equals what the constructor makes of
-//! the new graph, orders included. An update returns `None` if it cannot guarantee that. A new
-//! block has the next number and must follow the block in question in the layout
-//! ([`Cfg::with_layout`]); a block that is merged into another must have followed it.
+//! **Updates.** When a block is split, put on an edge, or merged with its only successor, or a
+//! small branch goes away with its sides ([`cfg::Diamond`]), the facts change in one place.
+//! `after_split`, `after_edge_split`, `after_merge` and `after_diamond` of [`Cfg`], [`DomTree`],
+//! [`PostDomTree`], [`Cycles`] and [`sync::SyncDependence`] copy the old fact and apply the
+//! difference, in a fraction of the time. The result equals what the constructor makes of the new
+//! graph, orders included. An update returns `None` if it cannot guarantee that. A new block has
+//! the next number and must follow the block in question in the layout ([`Cfg::with_layout`]); a
+//! block that is merged into another must have followed it.
 //!
 //! No algorithm recurses, whatever the depth of the graph.
 //!

@@ -41,9 +41,9 @@ pub fn dfs(db: &dyn Db, function: FunctionInput) -> Option<&Dfs> {
 
 /// The dominator tree.
 ///
-/// *Changes when* the graph does. *Cost* near-linear (semi-NCA); after the split of a block or an
-/// edge, or the merge of two blocks of a large function, that of a copy. So with the post-dominator
-/// tree, the cycles and sync dependence.
+/// *Changes when* the graph does. *Cost* near-linear (semi-NCA); of a large function, after the
+/// split of a block or an edge, the merge of two blocks or the end of a small branch, that of a
+/// copy. So with the post-dominator tree, the cycles and sync dependence.
 pub fn dom_tree(db: &dyn Db, function: FunctionInput) -> Option<&DomTree> {
     Some(graph_facts(db, function).as_ref()?.dom_tree())
 }

@@ -1,7 +1,7 @@
 //! Updates a cycle hierarchy by copying when its graph changes in one place.
 
 use super::{CycleId, Cycles};
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Diamond};
 use crate::dfs::NONE;
 use crate::dom::inserted;
 use crate::node::Node;
@@ -106,32 +106,16 @@ impl Cycles {
     /// are those of `node` now.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Self {
-        let mut innermost = self.innermost.clone();
-        innermost[next.index()] = NONE;
-        let Some(inner) = self.innermost(next) else {
-            return Self { innermost, ..self.clone() };
-        };
+        let mut hierarchy = self.clone();
+        let Some(at) = hierarchy.take_out(next) else { return hierarchy };
+        let Some(inner) = self.innermost(node) else { return hierarchy };
+        let exits = &mut hierarchy.exits;
         let first_block = self.cycles[inner.index()].first_block;
-        let place = self.blocks(inner).iter().position(|&block| block == next).unwrap_or(0);
-        let at = first_block + place as u32;
-        let mut blocks = self.blocks.clone();
-        blocks.remove(at as usize);
-        let mut cycles = self.cycles.clone();
-        for cycle in &mut cycles {
-            cycle.first_block -= u32::from(cycle.first_block > at);
-            cycle.end_block -= u32::from(cycle.end_block > at);
-        }
-        let mut entries = self.entries.clone();
-        entries.positions.iter_mut().for_each(|position| *position -= u32::from(*position > at));
-        let mut exits = self.exits.clone();
         let own = match self.header(inner) == node {
             true => first_block,
             false => at,
         };
-        let (first, end) = exits.range(at, at + 1);
-        for position in &mut exits.positions {
-            *position -= u32::from(*position > at);
-        }
+        let (first, end) = self.exits.range(at, at + 1);
         for (edge, position) in
             exits.edges[first..end].iter_mut().zip(&mut exits.positions[first..end])
         {
@@ -147,7 +131,39 @@ impl Cycles {
             depths[low..end].rotate_right(end - first);
             exits.depths = Thresholds::new(depths.into_iter());
         }
-        Self { innermost, cycles, blocks, entries, exits }
+        hierarchy
+    }
+
+    /// The hierarchy of a graph made by [`Cfg::after_diamond`]: without the sides.
+    ///
+    /// None when the sides are not in the same cycles as the node: other edges leave these cycles
+    /// then.
+    #[must_use]
+    pub fn after_diamond(&self, diamond: &Diamond) -> Option<Self> {
+        let inner = self.innermost(diamond.node());
+        if diamond.sides().any(|side| self.innermost(side) != inner) {
+            return None;
+        }
+        let mut hierarchy = self.clone();
+        diamond.sides().for_each(|side| _ = hierarchy.take_out(side));
+        Some(hierarchy)
+    }
+
+    /// Takes a block that is no entry of a cycle out of its cycles; returns the position that it
+    /// had. Edges out of cycles stay.
+    fn take_out(&mut self, block: Node) -> Option<u32> {
+        let inner = self.innermost(block)?;
+        self.innermost[block.index()] = NONE;
+        let place = self.blocks(inner).iter().position(|&other| other == block)?;
+        let at = self.cycles[inner.index()].first_block + place as u32;
+        self.blocks.remove(at as usize);
+        for cycle in &mut self.cycles {
+            cycle.first_block -= u32::from(cycle.first_block > at);
+            cycle.end_block -= u32::from(cycle.end_block > at);
+        }
+        let positions = self.entries.positions.iter_mut().chain(&mut self.exits.positions);
+        positions.for_each(|position| *position -= u32::from(*position > at));
+        Some(at)
     }
 
     /// The position of the new node among the blocks of its innermost cycle: walks backwards from

@@ -2,7 +2,7 @@
 
 use super::{DomTree, NONE};
 use crate::bitset::BitSet;
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Diamond};
 use crate::graph::Graph;
 use crate::node::Node;
 
@@ -154,6 +154,55 @@ impl DomTree {
         tree
     }
 
+    /// The tree of [`Cfg::after_diamond`](crate::Cfg::after_diamond): without the sides, which are
+    /// leaves.
+    #[must_use]
+    pub fn after_diamond(&self, diamond: &Diamond) -> Self {
+        let mut tree = self.clone();
+        diamond.sides().for_each(|side| tree.take_out_leaf(side));
+        tree
+    }
+
+    /// Takes out a leaf, if it is in the tree.
+    fn take_out_leaf(&mut self, leaf: Node) {
+        let (at, _) = self.interval[leaf.index()];
+        if at == NONE {
+            return;
+        }
+        for (first, end) in &mut self.interval {
+            *first -= u32::from(*first > at && *first != NONE);
+            *end -= u32::from(*end > at);
+        }
+        self.interval[leaf.index()] = (NONE, 0);
+        self.idom[leaf.index()] = NONE;
+        self.level.remove(at as usize);
+        self.preorder.remove(at as usize);
+    }
+
+    /// Takes out a leaf and makes it a child of the root, before the child `before` or else as the
+    /// last.
+    pub(crate) fn move_leaf_to_root(&mut self, leaf: Node, before: Option<Node>) {
+        self.take_out_leaf(leaf);
+        self.put_below_root(leaf, before);
+    }
+
+    /// Makes a node that has no position a child of the root, before the child `before` or else as
+    /// the last.
+    fn put_below_root(&mut self, node: Node, before: Option<Node>) {
+        let last = self.preorder.len() as u32;
+        let at = before.map_or(last, |root| self.interval[root.index()].0);
+        for (first, end) in &mut self.interval {
+            *first += u32::from(*first >= at && *first != NONE);
+            *end += u32::from(*end > at);
+        }
+        let root = self.preorder[0];
+        self.interval[root.index()].1 = last + 1;
+        self.interval[node.index()] = (at, at + 1);
+        self.idom[node.index()] = root.raw();
+        self.level.insert(at as usize, 1);
+        self.preorder.insert(at as usize, node);
+    }
+
     /// The tree of the reversed graph after a merge. `node`, the only child of `next`, takes the
     /// place of `next` in the tree. `next` becomes a child of the root, before the child `before`
     /// or else as the last.
@@ -167,18 +216,7 @@ impl DomTree {
         let mut tree = self.without_position(at);
         tree.idom[node.index()] = self.idom[next.index()];
         tree.level[at as usize..end as usize - 1].iter_mut().for_each(|level| *level -= 1);
-        let last = tree.preorder.len() as u32;
-        let at = before.map_or(last, |root| tree.interval[root.index()].0);
-        for (first, end) in &mut tree.interval {
-            *first += u32::from(*first >= at);
-            *end += u32::from(*end > at);
-        }
-        let root = tree.preorder[0];
-        tree.interval[root.index()].1 = last + 1;
-        tree.interval[next.index()] = (at, at + 1);
-        tree.idom[next.index()] = root.raw();
-        tree.level.insert(at as usize, 1);
-        tree.preorder.insert(at as usize, next);
+        tree.put_below_root(next, before);
         tree
     }
 

@@ -1,7 +1,7 @@
 //! Updates a post-dominator tree by copying when its graph changes in one place.
 
 use super::{PostDomTree, Reversed};
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Diamond};
 use crate::node::Node;
 
 /// Roots of endless loops are chosen within a budget that depends on the size of the graph. The
@@ -59,5 +59,24 @@ impl PostDomTree {
         let before = roots.get(at).copied();
         roots.insert(at, next);
         Some(Self { tree: self.tree.with_parent_taken_out(node, next, before), roots })
+    }
+
+    /// The tree of a graph made by [`Cfg::after_diamond`]: the sides become roots.
+    ///
+    /// None when roots could be chosen differently, which is when there are endless loops.
+    #[must_use]
+    pub fn after_diamond(&self, closed: &Cfg, diamond: &Diamond) -> Option<Self> {
+        let roots: Vec<Node> = closed.exits().collect();
+        if self.roots.len() + diamond.sides().count() > roots.len() {
+            return None;
+        }
+        let mut tree = self.tree.clone();
+        // The last first, so that the next root has its place.
+        for (at, &root) in roots.iter().enumerate().rev() {
+            if diamond.sides().any(|side| side == root) {
+                tree.move_leaf_to_root(root, roots.get(at + 1).copied());
+            }
+        }
+        Some(Self { tree, roots })
     }
 }

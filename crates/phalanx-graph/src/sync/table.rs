@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Diamond};
 use crate::cycles::{CycleId, Cycles};
 use crate::dom::DomTree;
 use crate::node::Node;
@@ -193,6 +193,15 @@ impl SyncDependence {
     ) -> Option<Self> {
         let graph = self.tables.get()?.graph.after_merge(merged, cycles, (node, next))?;
         let tables = Arc::new(Tables::new(graph, merged, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
+    /// As [`after_edge_split`](Self::after_edge_split), for a graph made by [`Cfg::after_diamond`],
+    /// with cycles made by [`Cycles::after_diamond`].
+    #[must_use]
+    pub fn after_diamond(&self, closed: &Cfg, cycles: &Cycles, diamond: &Diamond) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_diamond(cycles, diamond)?;
+        let tables = Arc::new(Tables::new(graph, closed, cycles));
         Some(Self { tables: OnceLock::from(tables) })
     }
 

@@ -1,5 +1,7 @@
 //! Facts that are updated after local edits equal those computed from scratch.
 
+use phalanx_graph::cfg::Diamond;
+use phalanx_graph::change::Change;
 use phalanx_graph::sync::{SyncDependence, SyncView};
 use phalanx_graph::testing::{families, random};
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, PostDomTree};
@@ -236,5 +238,99 @@ fn splits() {
     }
     assert!(counts.postdom > 1000 && counts.cycles > 1000, "{counts:?}");
     assert!(counts.sync > 5000 && counts.regions > 1000, "{counts:?}");
+    assert!(counts.refused < 500 * effort() as usize, "{counts:?}");
+}
+
+/// The graph without the branch of a diamond, built from scratch.
+fn close(cfg: &Cfg, layout: &mut Vec<Node>, diamond: &Diamond) -> Cfg {
+    let mut lists: Vec<Vec<Node>> = cfg.nodes().map(|n| cfg.successors(n).to_vec()).collect();
+    lists[diamond.node().index()] = vec![diamond.join()];
+    diamond.sides().for_each(|side| lists[side.index()].clear());
+    layout.retain(|node| !diamond.sides().any(|side| side == *node));
+    Cfg::with_layout(cfg.entry(), lists, layout)
+}
+
+/// A graph with a few new sides on edges and between nodes, somewhere in the layout.
+fn with_diamonds(cfg: &Cfg, layout: &mut Vec<Node>, rng: &mut SmallRng) -> Cfg {
+    let mut lists: Vec<Vec<Node>> = cfg.nodes().map(|n| cfg.successors(n).to_vec()).collect();
+    for node in cfg.nodes() {
+        let &[to] = cfg.successors(node) else { continue };
+        if to == node || rng.random_bool(0.3) {
+            continue;
+        }
+        let mut ways = vec![to, to];
+        for way in &mut ways {
+            if rng.random_bool(0.7) {
+                *way = Node::new(lists.len());
+                lists.push(vec![to]);
+                let at = layout.iter().position(|n| *n == node);
+                let behind = at.filter(|_| rng.random_bool(0.7)).map_or(layout.len(), |at| at + 1);
+                layout.insert(behind, *way);
+            }
+        }
+        lists[node.index()] = ways;
+    }
+    Cfg::with_layout(cfg.entry(), lists, layout)
+}
+
+fn check_diamonds(cfg: Cfg, seed: u64, counts: &mut Counts) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut layout: Vec<Node> = cfg.nodes().collect();
+    let mut cfg = with_diamonds(&cfg, &mut layout, &mut rng);
+    let nodes: Vec<Node> = cfg.nodes().collect();
+    for node in nodes {
+        let Some(diamond) = Diamond::at(&cfg, node) else { continue };
+        let (dom, postdom, cycles) =
+            (DomTree::new(&cfg), PostDomTree::new(&cfg), Cycles::new(&cfg));
+        let next = close(&cfg, &mut layout, &diamond);
+        let at = format!("seed {seed}, {diamond:?} of {cfg:?}");
+        let Some(change) = Change::between(&cfg, &next) else {
+            // The node is not where the first side was among the predecessors of the join.
+            assert_ne!(cfg.after_diamond(&diamond), next, "{at}");
+            counts.refused += 1;
+            cfg = next;
+            continue;
+        };
+        assert_eq!(change, Change::Diamond(diamond), "{at}");
+        let (next_dom, next_cycles) = (DomTree::new(&next), Cycles::new(&next));
+        assert_eq!(dom.after_diamond(&diamond), next_dom, "{at}");
+        match postdom.after_diamond(&next, &diamond) {
+            Some(updated) => {
+                assert_eq!(updated, PostDomTree::new(&next), "{at}");
+                counts.postdom += 1;
+            }
+            None => assert!(postdom.roots().len() > cfg.exits().count(), "{at}"),
+        }
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let _ = SyncView::new(&sync, &cfg, &dom, &cycles);
+        let Some(updated) = cycles.after_diamond(&diamond) else {
+            assert!(diamond.sides().any(|side| cycles.innermost(side) != cycles.innermost(node)));
+            cfg = next;
+            continue;
+        };
+        assert_eq!(updated, next_cycles, "{at}");
+        counts.cycles += usize::from(cycles.innermost(node).is_some());
+        if let Some(updated) = sync.after_diamond(&next, &next_cycles, &diamond) {
+            let scratch = SyncDependence::new(&next, &next_dom, &next_cycles);
+            let _ = SyncView::new(&scratch, &next, &next_dom, &next_cycles);
+            assert!(updated.is_of_same_graph(&scratch), "{at}");
+            counts.sync += 1;
+        }
+        cfg = next;
+    }
+}
+
+#[test]
+fn diamonds() {
+    let mut counts = Counts::default();
+    for seed in 0..3000 * effort() {
+        check_diamonds(random::any_graph(seed, 24), seed, &mut counts);
+    }
+    for family in families::ALL {
+        for size in [3, 12, 40] {
+            check_diamonds((family.with_nodes)(size), size as u64, &mut counts);
+        }
+    }
+    assert!(counts.postdom > 5000 && counts.cycles > 3000 && counts.sync > 6000, "{counts:?}");
     assert!(counts.refused < 500 * effort() as usize, "{counts:?}");
 }

@@ -2,8 +2,9 @@
 //! `cargo bench -p phalanx --bench own_code -- FILE.ll ...`.
 //!
 //! The bench edits the largest function of each file, or `--function=NAME`, at random places. The
-//! kinds of edits take turns, so that each meets the results of the others. An edit is one
-//! transaction, and the previous result is known; transaction and query are timed together.
+//! kinds of edits take turns, so that each meets the results of the others; `--edit=NAME` and
+//! `--question=NAME` leave out all others. An edit is one transaction, and the previous result is
+//! known; transaction and query are timed together.
 //!
 //! | edit | what happens |
 //! |---|---|
@@ -11,6 +12,7 @@
 //! | arithmetic | a binary operation is duplicated |
 //! | load, store | a load or a store is duplicated |
 //! | split | a block is split |
+//! | if | a branch over small blocks becomes selections |
 //!
 //! | question | what is asked |
 //! |---|---|
@@ -43,7 +45,10 @@ use std::time::{Duration, Instant};
 
 use every_fact::FACTS;
 use phalanx::db::{Database, FunctionInput, TargetOverrides, queries};
-use phalanx::ir::{Body, BuildError, Function, InstId, Opcode, Value};
+use phalanx::ir::{
+    BlockId, Body, BuildError, Function, InstBuilder as _, InstId, Opcode, Value,
+    edit::Transaction, function::FunctionRef,
+};
 use phalanx::{FunctionId, Session};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -78,14 +83,16 @@ enum Kind {
     /// Duplicates an instruction with such an opcode.
     Twice(fn(Opcode) -> bool),
     Split,
+    If,
 }
 
-const KINDS: [(&str, Kind); 5] = [
+const KINDS: [(&str, Kind); 6] = [
     ("operand", Kind::Operand),
     ("arithmetic", Kind::Twice(Opcode::is_binary)),
     ("load", Kind::Twice(|opcode| opcode == Opcode::Load)),
     ("store", Kind::Twice(|opcode| opcode == Opcode::Store)),
     ("split", Kind::Split),
+    ("if", Kind::If),
 ];
 
 /// Edits of each kind, and how many come before the first that is timed.
@@ -97,6 +104,67 @@ enum Edit {
     Set(InstId, Value),
     Clone(InstId),
     Split(InstId),
+    If(If),
+}
+
+/// A branch that ends in `end` and leads to a block, at most over one block each way.
+struct If {
+    end: InstId,
+    sides: [Option<BlockId>; 2],
+    join: BlockId,
+}
+
+/// The most instructions of a side.
+const SIDE: usize = 8;
+
+impl If {
+    /// The branch with this end, if it is one.
+    fn at(code: FunctionRef<'_>, end: InstId) -> Option<Self> {
+        let (body, flow) = (code.body, code.flow);
+        let block = body.block_of(end)?;
+        let &[yes, no] = flow.successors(block) else { return None };
+        let side = |side: BlockId| {
+            let &[next] = flow.successors(side) else { return None };
+            let is_small = body.block_insts(side).take(SIDE + 2).count() <= SIDE + 1;
+            let fits = flow.in_degree(side) == 1 && is_small && body.phis(side).next().is_none();
+            (fits && next != side).then_some(next)
+        };
+        let (sides, join) = match (side(yes), side(no)) {
+            (Some(a), Some(b)) if a == b && yes != no => ([Some(yes), Some(no)], a),
+            (Some(a), _) if a == no => ([Some(yes), None], no),
+            (_, Some(b)) if b == yes => ([None, Some(no)], yes),
+            _ => return None,
+        };
+        let is_if = body.inst(end).opcode == Opcode::Br && join != block;
+        (is_if && flow.entry() != Some(join)).then_some(Self { end, sides, join })
+    }
+
+    fn convert(&self, edit: &mut Transaction<'_>) -> Result<(), BuildError> {
+        let Some(block) = edit.body().block_of(self.end) else { return Ok(()) };
+        let condition = edit.body().operands(self.end)[0];
+        for side in self.sides.into_iter().flatten() {
+            let last = edit.body().terminator(side);
+            let insts: Vec<InstId> = edit.body().block_insts(side).collect();
+            for inst in insts.into_iter().filter(|inst| Some(*inst) != last) {
+                edit.move_before(inst, self.end)?;
+            }
+        }
+        let phis: Vec<InstId> = edit.body().phis(self.join).collect();
+        let mut values = Vec::new();
+        for &phi in &phis {
+            let [a, b] = self.sides.map(|side| edit.phi_input(phi, side.unwrap_or(block)));
+            let (Some(a), Some(b)) = (a, b) else { return Ok(()) };
+            values.push(if a == b { a } else { edit.before(self.end).select(condition, a, b)? });
+        }
+        edit.replace_terminator(block).br(self.join)?;
+        for (&phi, value) in phis.iter().zip(values) {
+            match edit.phi_input(phi, block) {
+                Some(_) => edit.set_phi_input(phi, value, block)?,
+                None => edit.add_phi_input(phi, value, block)?,
+            }
+        }
+        self.sides.into_iter().flatten().try_for_each(|side| edit.erase_block(side))
+    }
 }
 
 impl Edit {
@@ -107,6 +175,7 @@ impl Edit {
                 Edit::Set(inst, value) => edit.set_operand(inst, 0, value),
                 Edit::Clone(inst) => edit.after(inst).clone_of(inst).map(drop),
                 Edit::Split(inst) => edit.split_before(inst, "").map(drop),
+                Edit::If(branch) => branch.convert(edit),
             }
         });
         done.expect("values are above, and phis and terminators stay where they are");
@@ -114,12 +183,14 @@ impl Edit {
 }
 
 /// An edit of a kind; none if there is no place for one.
-fn choose(body: &Body, kind: Kind, rng: &mut SmallRng) -> Option<Edit> {
+fn choose(code: FunctionRef<'_>, kind: Kind, rng: &mut SmallRng) -> Option<Edit> {
+    let body = code.body;
     let count = body.id_count();
     let is_place = |inst: InstId, opcode: Opcode| match kind {
         Kind::Operand => opcode.is_binary() && other(body, inst).is_some(),
         Kind::Twice(is_such) => is_such(opcode),
         Kind::Split => !matches!(opcode, Opcode::Phi | Opcode::Alloca),
+        Kind::If => opcode == Opcode::Br && If::at(code, inst).is_some(),
     };
     let ids: Vec<InstId> = body.all_ids().filter(|&inst| body.block_of(inst).is_some()).collect();
     let inst = (0..count.max(64)).find_map(|_| {
@@ -130,6 +201,7 @@ fn choose(body: &Body, kind: Kind, rng: &mut SmallRng) -> Option<Edit> {
         Kind::Operand => Edit::Set(inst, other(body, inst)?),
         Kind::Twice(_) => Edit::Clone(inst),
         Kind::Split => Edit::Split(inst),
+        Kind::If => Edit::If(If::at(code, inst)?),
     })
 }
 
@@ -179,7 +251,9 @@ fn read(text: &[u8], name: Option<&str>) -> (Session, FunctionId) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let name = arguments.iter().find_map(|a| a.strip_prefix("--function="));
+    let option = |prefix| arguments.iter().find_map(|a| a.strip_prefix(prefix));
+    let name = option("--function=");
+    let (only_edit, only_question) = (option("--edit="), option("--question="));
     let files: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     if files.is_empty() {
         println!("own_code: give it files of LLVM IR, as in `-- kernel.ll`");
@@ -187,9 +261,12 @@ fn main() {
     for file in files {
         let text = std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"));
         for (at, (question, ask)) in QUESTIONS.into_iter().enumerate() {
+            if only_question.is_some_and(|only| only != question) {
+                continue;
+            }
             let (mut session, function) = read(&text, name);
             let scratch = scratch(&session, function, ask);
-            if at == 0 {
+            if at == 0 || only_question.is_some() {
                 let insts = session.code(function).body.id_count();
                 println!(
                     "{file}: @{}, {insts} instructions; each cell: median / 90th percentile, \
@@ -199,20 +276,29 @@ fn main() {
                 let kinds = KINDS.map(|(kind, _)| format!("{kind:>15}")).concat();
                 println!("{:<12}{:>11}{kinds}", "question", "scratch us");
             }
-            let cells = after_edits(&mut session, function, ask).map(|times| cell(times, scratch));
+            let cells = after_edits(&mut session, function, ask, only_edit)
+                .map(|times| cell(times, scratch));
             println!("{question:<12}{:>11.0}{}", micros(scratch), cells.concat());
         }
     }
 }
 
 /// Times of edits of each kind, with the question.
-fn after_edits(session: &mut Session, function: FunctionId, ask: Ask) -> [Vec<Duration>; 5] {
+fn after_edits(
+    session: &mut Session,
+    function: FunctionId,
+    ask: Ask,
+    only: Option<&str>,
+) -> [Vec<Duration>; KINDS.len()] {
     let mut rng = SmallRng::seed_from_u64(1);
-    let mut times: [Vec<Duration>; 5] = Default::default();
+    let mut times: [Vec<Duration>; KINDS.len()] = Default::default();
     for round in 0..EDITS + FIRST {
-        for ((_, kind), times) in KINDS.iter().zip(&mut times) {
+        for ((name, kind), times) in KINDS.iter().zip(&mut times) {
+            if only.is_some_and(|only| only != *name) {
+                continue;
+            }
             ask(session.database(), function.input());
-            let Some(edit) = choose(session.code(function).body, *kind, &mut rng) else { continue };
+            let Some(edit) = choose(session.code(function), *kind, &mut rng) else { continue };
             let start = Instant::now();
             edit.apply(session, function);
             ask(session.database(), function.input());

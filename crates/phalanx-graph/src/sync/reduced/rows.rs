@@ -74,9 +74,16 @@ impl Rows {
 
     /// Empties a row.
     pub(super) fn clear(&mut self, row: usize) {
+        self.keep(row, |_| false);
+    }
+
+    /// Keeps some items of a row.
+    pub(super) fn keep(&mut self, row: usize, which: impl Fn(u32) -> bool) {
         let ((start, end), head) = (self.range(row), self.head);
-        self.table.drain((head + start) as usize..(head + end) as usize);
-        self.table[row + 1..head as usize].iter_mut().for_each(|other| *other -= end - start);
+        let kept: Vec<u32> = self.row(row).iter().copied().filter(|item| which(*item)).collect();
+        let gone = end - start - kept.len() as u32;
+        self.table.splice((head + start) as usize..(head + end) as usize, kept);
+        self.table[row + 1..head as usize].iter_mut().for_each(|other| *other -= gone);
     }
 
     /// Replaces `old` by `new` in a row without moving it.

@@ -1,7 +1,7 @@
 //! Updates a reduced graph by copying when its graph changes in one place.
 
 use super::{Leaving, Reduced, Rows, contraction::is_in_region, ranks};
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Diamond};
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::dom::DomTree;
@@ -146,6 +146,57 @@ impl Reduced {
             edge.position -= u32::from(edge.position >= at);
         }
         Some(reduced)
+    }
+
+    /// The reduced graph of a graph made by [`Cfg::after_diamond`], with cycles made by
+    /// [`Cycles::after_diamond`]: all edges of the diamond are within one cycle, or back to its
+    /// header.
+    ///
+    /// None when there are irreducible regions.
+    pub(crate) fn after_diamond(&self, cycles: &Cycles, diamond: &Diamond) -> Option<Self> {
+        if self.has_regions() {
+            return None;
+        }
+        let (node, join) = (diamond.node(), diamond.join());
+        let mut reduced = self.clone();
+        if self.interval(node).0 == NONE {
+            return Some(reduced);
+        }
+        let back = self.goes_back_to(cycles, node, join);
+        let row = back.map_or_else(|| self.forward_row(join), CycleId::index);
+        let is_side = |block: u32| diamond.sides().any(|side| side.raw() == block);
+        if !reduced.sources.row(row).contains(&node.raw()) {
+            let first = diamond.sides().next()?;
+            reduced.sources.rename(row, first.raw(), node.raw());
+        }
+        reduced.sources.keep(row, |source| !is_side(source));
+        for side in diamond.sides() {
+            reduced.sources.clear(self.forward_row(side));
+            reduced.take_out_leaf(side);
+        }
+        reduced.sort_sources(row);
+        Some(reduced)
+    }
+
+    /// Takes a leaf of the level tree out of it.
+    fn take_out_leaf(&mut self, leaf: Node) {
+        let (at, rank) = (self.interval(leaf).0, self.rank(leaf));
+        for (first, end) in &mut self.interval {
+            *first -= u32::from(*first > at && *first != NONE);
+            *end -= u32::from(*end > at);
+        }
+        for other in &mut self.rank {
+            *other -= u32::from(*other > rank && *other != NONE);
+        }
+        self.interval[leaf.index()] = (NONE, 0);
+        self.rank[leaf.index()] = NONE;
+        if let Some(up) = self.parent.get_mut(leaf.index()) {
+            *up = NONE;
+        }
+        self.frontier.clear(leaf);
+        for edge in &mut self.leaving.edges {
+            edge.position -= u32::from(edge.position > at);
+        }
     }
 
     /// The reduced graph of a graph made by [`Cfg::after_edge_split`]. The cycles must have kept
