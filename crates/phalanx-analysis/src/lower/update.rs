@@ -76,6 +76,36 @@ fn looks(opcode: Opcode) -> bool {
     )
 }
 
+/// Whether a rule may look at the block of an instruction that was moved from another one: its own,
+/// or one that reads it.
+///
+/// A rule compares the blocks of an instruction and of what it reads. Where both have been in one
+/// block, and one was moved, that comes out otherwise. The rules of calls and of comparisons with
+/// what grows in a loop also ask whether what they read is in the entry.
+fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
+    let Code { body, flow, .. } = code;
+    let opcode = |inst: InstId| body.inst(inst).opcode;
+    let reads_phi = |inst: InstId| {
+        body.operands(inst)
+            .iter()
+            .any(|of| of.as_inst().is_some_and(|of| opcode(of) == Opcode::Phi))
+    };
+    let is_own = matches!(
+        opcode(inst),
+        Opcode::Phi | Opcode::Alloca | Opcode::Call | Opcode::ExtractValue | Opcode::ICmp
+    );
+    let is_left = |of: InstId| body.block_of(of) == Some(before);
+    is_own
+        || opcode(inst).is_terminator()
+        || body.operands(inst).iter().filter_map(|of| of.as_inst()).any(is_left)
+        || flow.entry() == Some(before)
+            && body.uses_of(inst.into()).any(|of| match opcode(of.user) {
+                Opcode::Call | Opcode::Invoke | Opcode::Phi => true,
+                Opcode::Add | Opcode::Sub => reads_phi(of.user),
+                _ => false,
+            })
+}
+
 /// The changed instructions and those whose rules look at them, in order.
 fn with_lookers(body: &Body, changed: &[InstId]) -> Insts {
     let mut all = Insts::from_slice(changed);
@@ -282,6 +312,29 @@ impl Neighbours {
         found.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
         found.dedup();
         found
+    }
+
+    /// States that these instructions are in other blocks, and as they were otherwise. Returns
+    /// those that have to be lowered again, since a rule may look at the block.
+    #[must_use]
+    pub(crate) fn relocate(
+        code: Code<'_>,
+        moved: &[InstId],
+        table: &mut EditableTable,
+    ) -> Vec<InstId> {
+        let numbering = Numbering::new(code.header);
+        let mut others = Vec::new();
+        for &inst in moved {
+            let value = numbering.inst(inst);
+            let before = (value.index() < table.len()).then(|| block_of(table.block(value)));
+            match (before, code.body.block_of(inst)) {
+                (Some(before), Some(block)) if !looks_at_block(code, inst, before) => {
+                    table.move_value(value, node_of(block));
+                }
+                _ => others.push(inst),
+            }
+        }
+        others
     }
 
     /// Restates terminators after edges or blocks have changed: those of all blocks, or of

@@ -227,7 +227,8 @@ impl DivergenceUpdater {
         };
         // After a rewrite of the whole function solving from scratch is faster, and the next edit
         // may be such a rewrite, too.
-        let is_few = |changes: &Changes<'_>| changes.len() + assumed_facts <= most_repaired(size);
+        let count = |changes: &Changes<'_>| changes.count(subject.code.body);
+        let is_few = |changes: &Changes<'_>| count(changes) + assumed_facts <= most_repaired(size);
         let few_changes = changes.filter(|changes| size >= LARGE && is_few(changes));
         match (std::mem::take(&mut self.state), few_changes) {
             (State::New, _) => self.solve(&subject, Mood::Once, None),
@@ -259,7 +260,7 @@ impl DivergenceUpdater {
                 let Seen { stamp: before, mood, tables } = *seen;
                 let tables = tables.zip(changes);
                 match (mood, few_changes) {
-                    (Mood::Once, Some(changes)) if changes.len() > most_by_single_edits(size) => {
+                    (Mood::Once, Some(changes)) if count(&changes) > most_by_single_edits(size) => {
                         self.solve(&subject, Mood::Again, tables)
                     }
                     // Solved from the tables of another updater, which costs less than to retain
@@ -267,7 +268,7 @@ impl DivergenceUpdater {
                     (Mood::Again, Some(changes))
                         if !self.keeps_tables
                             && self.purpose == Purpose::Divergence
-                            && changes.len() > most_by_single_edits(size) =>
+                            && count(&changes) > most_by_single_edits(size) =>
                     {
                         self.solve(&subject, Mood::Again, tables)
                     }
@@ -298,7 +299,8 @@ impl DivergenceUpdater {
             return Answered::Not;
         }
         let size = subject.code.body.id_count();
-        let known = known.filter(|(_, changes)| changes.len() <= most_lowered(size));
+        let body = subject.code.body;
+        let known = known.filter(|(_, changes)| changes.count(body) <= most_lowered(size));
         let known = known.and_then(|(tables, changes)| tables.update(subject, changes));
         let tables = known.unwrap_or_else(|| Tables::new(self.sources, subject));
         let answer = solve(subject.flow, &tables.table(), Rules::Precise);
@@ -353,11 +355,7 @@ impl DivergenceUpdater {
             memory = self.purpose.memory(subject);
             if self.purpose == Purpose::Through && !Seeded::is_known_by(&memory) {
                 let memory = self.purpose.updated(memory, subject);
-                self.state = State::UnknownThrough(Box::new(UnknownThrough::new(
-                    stamp,
-                    flow.cfg.clone(),
-                    memory,
-                )));
+                self.state = State::UnknownThrough(Box::new(UnknownThrough::new(subject, memory)));
                 return Answered::Nothing(Found::Solved);
             }
         }

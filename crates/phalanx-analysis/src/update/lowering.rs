@@ -168,13 +168,21 @@ impl Lowering {
         // If the history does not list the changed blocks, they are not known.
         let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
         let mut insts: SmallVec<[InstId; 16]> = SmallVec::from_slice(changes.insts);
+        // What was only moved as well.
+        let mut all = insts.clone();
         if is_other_flow {
-            insts.extend(Neighbours::moved(code, blocks, table));
+            let mut moved = Neighbours::moved(code, blocks, table);
+            all.extend_from_slice(&moved);
+            let changed: FxHashSet<InstId> = changes.insts.iter().copied().collect();
+            moved.retain(|inst| !changed.contains(inst));
+            insts.extend(Neighbours::relocate(code, &moved, table));
         }
         // Which calls are outside of the cycle of their token depends on all tokens, and on all
         // cycles.
         if self.sources == Sources::Full && (is_other_flow || escape::depends_on(code, &insts)) {
-            insts.extend(escape::controlled(code));
+            let controlled = escape::controlled(code);
+            all.extend_from_slice(&controlled);
+            insts.extend(controlled);
         }
         let difference = assumed_facts.difference(&self.assumed_facts);
         match self.sources {
@@ -182,7 +190,7 @@ impl Lowering {
                 let memory = match is_other_flow && self.memory.has_slots() {
                     true => {
                         let split = split_since(before?.cfg, subject, changes);
-                        self.updated_graph(subject, (changes.insts, &insts), (before?, split))
+                        self.updated_graph(subject, (changes.insts, &all), (before?, split))
                     }
                     false => self.updated(subject, &insts, &InQuestion::default()),
                 };

@@ -4,7 +4,7 @@ use phalanx_core::{
     affect::Value,
     divergence::{Flow, repair::Retained},
 };
-use phalanx_ir::{BlockId, InstId};
+use phalanx_ir::{BlockId, Body, InstId, Opcode};
 
 use crate::assumed_facts::AssumedFacts;
 use crate::code::{Code, Environment};
@@ -36,8 +36,13 @@ pub struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    pub(super) fn len(&self) -> usize {
-        self.insts.len() + self.blocks.len()
+    /// How much there is to do. Phis do not count where the graph is another one: a split changes
+    /// all phis of the blocks behind, which may be hundreds.
+    pub(super) fn count(&self, body: &Body) -> usize {
+        let is_of_edges =
+            |inst: InstId| !self.blocks.is_empty() && body.inst(inst).opcode == Opcode::Phi;
+        let insts = self.insts.iter().filter(|inst| !is_of_edges(**inst));
+        insts.count() + self.blocks.len()
     }
 }
 

@@ -226,6 +226,19 @@ impl<'a> Carry<'a> {
         (new != NONE).then(|| CycleId::from_raw(new))
     }
 
+    /// Whether a block of the old graph was in the cycles that one of the new graph is in.
+    #[must_use]
+    pub fn is_in_same_cycles(&self, old: Node, new: Node) -> bool {
+        if old.index() >= self.old.dom.node_count() {
+            return false;
+        }
+        match (self.old.cycles.innermost(old), self.new.cycles.innermost(new)) {
+            (None, None) => true,
+            (Some(was), Some(is)) => self.cycle(was) == Some(is),
+            _ => false,
+        }
+    }
+
     /// The header of an old cycle.
     #[must_use]
     pub fn old_header(&self, cycle: CycleId) -> Node {

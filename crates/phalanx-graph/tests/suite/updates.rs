@@ -273,10 +273,10 @@ fn with_diamonds(cfg: &Cfg, layout: &mut Vec<Node>, rng: &mut SmallRng) -> Cfg {
     Cfg::with_layout(cfg.entry(), lists, layout)
 }
 
-fn check_diamonds(cfg: Cfg, seed: u64, counts: &mut Counts) {
+fn check_diamonds(cfg: &Cfg, seed: u64, counts: &mut Counts) {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut layout: Vec<Node> = cfg.nodes().collect();
-    let mut cfg = with_diamonds(&cfg, &mut layout, &mut rng);
+    let mut cfg = with_diamonds(cfg, &mut layout, &mut rng);
     let nodes: Vec<Node> = cfg.nodes().collect();
     for node in nodes {
         let Some(diamond) = Diamond::at(&cfg, node) else { continue };
@@ -324,11 +324,11 @@ fn check_diamonds(cfg: Cfg, seed: u64, counts: &mut Counts) {
 fn diamonds() {
     let mut counts = Counts::default();
     for seed in 0..3000 * effort() {
-        check_diamonds(random::any_graph(seed, 24), seed, &mut counts);
+        check_diamonds(&random::any_graph(seed, 24), seed, &mut counts);
     }
     for family in families::ALL {
         for size in [3, 12, 40] {
-            check_diamonds((family.with_nodes)(size), size as u64, &mut counts);
+            check_diamonds(&(family.with_nodes)(size), size as u64, &mut counts);
         }
     }
     assert!(counts.postdom > 5000 && counts.cycles > 3000 && counts.sync > 6000, "{counts:?}");

@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 
 use super::control::{Control, is_plain_region};
 use super::levels::Levels;
+use super::outside::Scene;
 use super::state::{GivenUp, State, Uses, assumed, exits, grow};
 use super::subject::{Subject, Subjects, subject};
 use super::table::EditableTable;
@@ -50,12 +51,13 @@ impl Examined {
 }
 
 impl State {
-    /// Follows an edit of the control flow, and of instructions as the table lists them.
+    /// Follows an edit of the control flow, and of instructions as the table lists them. What is in
+    /// `moved` is in other blocks of the same cycles.
     pub(super) fn update_flow(
         &mut self,
         flow: Flow<'_>,
         (old, carry): (&SyncView<'_>, &Carry<'_>),
-        table: &EditableTable,
+        (table, moved): (&EditableTable, &[Value]),
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         let cycles = flow.cycles;
@@ -99,6 +101,15 @@ impl State {
         }
         examine_recycled(carry, flow, table, &mut examined);
         self.outside.rename(carry, &view, cycles.len());
+        if let Some(levels) = &self.levels {
+            // What is read outside of its cycles is listed by the position of the reader.
+            let scene = Scene { view: &view, cycles, table, levels };
+            for &user in moved {
+                for &value in table.operands(User::value(user)) {
+                    self.outside.add(&scene, value, User::value(user));
+                }
+            }
+        }
         for &(first, end) in carry.redominated() {
             let left: Vec<CycleId> = self.graph.reached.keys().copied().collect();
             for cycle in left {

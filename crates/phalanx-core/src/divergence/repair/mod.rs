@@ -267,8 +267,11 @@ impl Retained {
         let old = self.graph.view();
         let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let carry = Carry::new(&old, &new, touched)?;
+        // Where blocks were only split, nothing but its cycles depends on the block of a value.
+        let is_nothing = |was, is| carry.is_split() && carry.is_in_same_cycles(was, is);
+        let moved = self.table.settle_moves(is_nothing);
         let both = (&old, &carry);
-        let visited = self.state.update_flow(flow, both, &self.table, &mut self.answer);
+        let visited = self.state.update_flow(flow, both, (&self.table, &moved), &mut self.answer);
         self.table.forget_edits();
         visited.ok()
     }
@@ -279,6 +282,7 @@ impl Retained {
     /// # Errors
     /// As [`rebuild`](Self::rebuild).
     pub fn repair(&mut self, flow: Flow<'_>) -> Result<Outcome, Unfit> {
+        self.table.settle_moves(|_, _| false);
         let repaired = self.state.repair(flow, &self.table, &mut self.answer);
         self.table.forget_edits();
         match repaired {

@@ -19,6 +19,7 @@
 //! ([`EditableTable::restate`]).
 
 mod copied;
+mod moved;
 mod users;
 
 use crate::SourceSet;
@@ -94,6 +95,8 @@ pub struct EditableTable {
     /// Terminators taken to go one way in each workgroup.
     assumed: FxHashSet<Node>,
     log: SmallVec<[Edited; 4]>,
+    /// Values that are in another block and as they were otherwise, with the block before.
+    moved: Vec<(Value, Node)>,
     is_full: bool,
 }
 
@@ -173,6 +176,7 @@ impl EditableTable {
             narrowed: table.narrowed.into_iter().collect(),
             assumed: table.assumed_terminators.iter().map(Node::new).collect(),
             log: SmallVec::new(),
+            moved: Vec::new(),
             is_full: false,
         }
     }
@@ -349,12 +353,13 @@ impl EditableTable {
         self.phis.of(block.index())
     }
 
-    /// Values in the list of edits.
+    /// Values in the list of edits, and those that were only moved.
     pub(super) fn edited(&self) -> impl Iterator<Item = Value> {
-        self.log.iter().filter_map(|edited| match edited.user.kind() {
+        let stated = self.log.iter().filter_map(|edited| match edited.user.kind() {
             UserKind::Value(value) => Some(value),
             UserKind::Terminator(_) => None,
-        })
+        });
+        stated.chain(self.moved.iter().map(|moved| moved.0))
     }
 
     /// The edits since they were [forgotten](Self::forget_edits).
@@ -475,6 +480,7 @@ impl EditableTable {
     ) -> bool {
         self.grow(of.len(), of.block_count());
         self.memory = of.memory;
+        of.moved.iter().for_each(|(value, _)| self.move_value(*value, of.block(*value)));
         of.log.iter().all(|edited| self.restate_one(of, edited.user, &image))
     }
 
@@ -588,5 +594,6 @@ impl EditableTable {
     /// Forgets what has been edited.
     pub fn forget_edits(&mut self) {
         self.log.clear();
+        self.moved.clear();
     }
 }

@@ -253,7 +253,7 @@ impl Model {
         match rng.random_range(0..12) {
             0..=3 => {
                 update = Some(Update::Split(Node::new(block)));
-                self.split(rng, block, &mut lists, &mut touched, &mut stated);
+                self.split(rng, block, &mut lists, &mut touched, (&mut stated, retained));
             }
             4 | 5 if !lists[block].is_empty() => {
                 // A new block on an edge.
@@ -381,15 +381,20 @@ impl Model {
         block: usize,
         lists: &mut Vec<Vec<Node>>,
         touched: &mut Vec<Node>,
-        stated: &mut Vec<Value>,
+        (stated, retained): (&mut Vec<Value>, &mut Option<Retained>),
     ) {
+        // What is moved is stated as a whole, or is said to be moved.
+        let is_told = rng.random_bool(0.5);
         let new = self.new_block(lists, touched);
         lists[new.index()] = std::mem::replace(&mut lists[block], vec![new]);
         self.ends[new.index()] = std::mem::take(&mut self.ends[block]);
         for (i, def) in self.values.iter_mut().enumerate() {
             if def.block.index() == block && def.incoming.is_none() && rng.random_bool(0.5) {
                 def.block = new;
-                stated.push(Value::new(i));
+                match retained {
+                    Some(retained) if is_told => retained.table().move_value(Value::new(i), new),
+                    _ => stated.push(Value::new(i)),
+                }
             }
         }
         self.rename_pred(&lists[new.index()], Node::new(block), new, stated);
