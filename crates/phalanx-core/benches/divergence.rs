@@ -14,7 +14,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use phalanx_core::SourceSet;
-use phalanx_core::divergence::{Flow, Rules, solve};
+use phalanx_core::divergence::{FlowFacts, Rules, solve};
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cycles, DomTree};
 use phalanx_testing::abstract_families::{ALL, on_graph};
@@ -52,7 +52,7 @@ fn measure(program: &AbstractProgram) -> Measured {
     let (flow, (dom, cycles)) = best(|| (DomTree::new(&cfg), Cycles::new(&cfg)));
     let (divergence, divergent) = best(|| {
         let sync = SyncDependence::new(&cfg, &dom, &cycles);
-        let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+        let flow = FlowFacts { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
         let result = solve(flow, &table, Rules::Precise);
         result.values().iter().filter(|s| !s.is_empty()).count()
     });

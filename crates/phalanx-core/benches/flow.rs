@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use phalanx_core::SourceSet;
 use phalanx_core::divergence::repair::{Outcome, Retained};
 use phalanx_core::divergence::{
-    Definition, Divergence, Flow, Incoming, PhiKey, Rules, Value, ValueTable, solve,
+    Definition, Divergence, FlowFacts, Incoming, PhiKey, Rules, Value, ValueTable, solve,
 };
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, PostDomTree};
@@ -112,8 +112,8 @@ impl Facts {
         Some((Self { cfg, dom, postdom, cycles, sync }, times))
     }
 
-    fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    fn flow(&self) -> FlowFacts<'_> {
+        FlowFacts { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use phalanx_core::SourceSet;
 use phalanx_core::divergence::repair::{Outcome, Retained};
-use phalanx_core::divergence::{Definition, Flow, Rules, Value, solve};
+use phalanx_core::divergence::{Definition, FlowFacts, Rules, Value, solve};
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cycles, DomTree, Node};
 use phalanx_testing::abstract_families;
@@ -72,7 +72,7 @@ fn measure(name: &str, program: &AbstractProgram) {
     });
     let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
     let sync = SyncDependence::new(&cfg, &dom, &cycles);
-    let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+    let flow = FlowFacts { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
     let mut scratch = Duration::MAX;
     for _ in 0..5 {
         let start = Instant::now();

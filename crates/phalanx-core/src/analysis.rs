@@ -52,7 +52,8 @@ use crate::block_graph::{Block, BlockGraph, NodeOrigin};
 use crate::control::control_divergence;
 use crate::divergence::repair::{EditableTable, Outcome, Retained};
 use crate::divergence::{
-    Divergence, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder, solve,
+    Divergence, FlowFacts, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
+    solve,
 };
 use crate::explain::{Derivations, Fact, Link};
 use crate::legality::Legality;
@@ -141,8 +142,8 @@ impl Graphs {
         GraphFacts { graph, entry, cfg: &self.cfg, dom: &self.dom, frontier }
     }
 
-    fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    fn flow(&self) -> FlowFacts<'_> {
+        FlowFacts { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 

@@ -13,10 +13,10 @@
 //!
 //! ```text
 //!   Cfg, DomTree, Cycles            phalanx-graph, from the control flow alone
-//!   SyncDependence                  same; one lazily filled slot per branch. Keep it across edits
+//!   SyncDependence                  same; one lazily filled entry per branch. Keep it across edits
 //!        |                          of instructions
 //!        v
-//!   Flow { .. }   ValueTable        the body as dense tables: ValueTableBuilder
+//!   FlowFacts   ValueTable          the body as dense tables: ValueTableBuilder
 //!        \          /
 //!       solve(flow, &table, Rules::Precise)  ->  Divergence
 //! ```
@@ -83,7 +83,7 @@ pub use temporal::TemporalUses;
 
 /// What the analysis needs to know of a function's control flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow<'a> {
+pub struct FlowFacts<'a> {
     /// The control-flow graph.
     pub cfg: &'a Cfg,
     /// Its dominator tree.
@@ -108,7 +108,7 @@ pub enum Rules {
 /// that.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
-pub fn solve_without(flow: Flow<'_>, table: &ValueTable, omitted: Omitted) -> Divergence {
+pub fn solve_without(flow: FlowFacts<'_>, table: &ValueTable, omitted: Omitted) -> Divergence {
     let mut answer = precise::solve_without(flow, table, Some(omitted));
     answer.truncate(table.reported());
     answer
@@ -116,7 +116,7 @@ pub fn solve_without(flow: Flow<'_>, table: &ValueTable, omitted: Omitted) -> Di
 
 /// Computes the divergence of a function.
 #[must_use]
-pub fn solve(flow: Flow<'_>, table: &ValueTable, rules: Rules) -> Divergence {
+pub fn solve(flow: FlowFacts<'_>, table: &ValueTable, rules: Rules) -> Divergence {
     let mut answer = match rules {
         Rules::Precise => precise::solve(flow, table),
         Rules::Llvm(fixes) => llvm::solve(flow, table, fixes),

@@ -72,7 +72,7 @@ use std::fmt;
 use crate::SourceSet;
 use phalanx_graph::{CycleId, Node, Reconvergence};
 
-use crate::divergence::{Divergence, Flow};
+use crate::divergence::{Divergence, FlowFacts};
 use edges::EdgeDivergence;
 use machines::{Machines, Rounds};
 use same_set::{Arrival, Convergence};
@@ -298,7 +298,7 @@ pub enum Unroll {
 #[derive(Clone, Copy, Debug)]
 pub struct Legality<'a> {
     /// The control flow.
-    pub flow: Flow<'a>,
+    pub flow: FlowFacts<'a>,
     /// What diverges.
     pub divergence: &'a Divergence,
     /// Which threads arrive over which edge.
@@ -357,7 +357,7 @@ impl Legality<'_> {
         if above != below {
             self.facts_hold()?;
         }
-        let Flow { cfg, dom, cycles, .. } = self.flow;
+        let FlowFacts { cfg, dom, cycles, .. } = self.flow;
         let is_divergent = |node: Node| self.is_divergent(node);
         Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.arrival(above, below)
     }
@@ -388,7 +388,7 @@ impl Legality<'_> {
     /// All rounds of the cycle are made by the group that was in `to` before, and each of them
     /// comes to `from`.
     fn out_of(&self, cycle: CycleId, from: Node, to: Node) -> Result<Arrival, Refusal> {
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         let header = cycles.header(cycle);
         if !cycles.is_reducible(cycle) {
             return Err(Refusal::Irreducible { header });
@@ -445,7 +445,7 @@ impl Legality<'_> {
     /// Why not.
     pub fn merge(&self, one: Node, other: Node) -> Result<(), Refusal> {
         self.have(&[one, other])?;
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         let &[branch] = cfg.predecessors(one) else {
             return Err(Refusal::NotSides { block: one });
         };
@@ -467,7 +467,7 @@ impl Legality<'_> {
     /// Why not.
     pub fn speculate(&self, side: Node, is_speculatable: bool) -> Result<(), Refusal> {
         self.have(&[side])?;
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         if !is_speculatable {
             return Err(Refusal::NotSpeculatable);
         }
@@ -552,7 +552,7 @@ impl Legality<'_> {
     /// Why not.
     pub fn rotate(&self, cycle: CycleId) -> Result<(), Refusal> {
         self.peel(cycle)?;
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         let header = cycles.header(cycle);
         let mut next: Vec<Node> = cfg.successors(header).to_vec();
         next.retain(|&to| cycles.contains(cycle, to));

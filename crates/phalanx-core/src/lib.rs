@@ -40,7 +40,7 @@
 //!
 //! ```
 //! use phalanx_core::divergence::repair::Retained;
-//! use phalanx_core::divergence::{Definition, Flow, Incoming, PhiKey, ValueTableBuilder};
+//! use phalanx_core::divergence::{Definition, FlowFacts, Incoming, PhiKey, ValueTableBuilder};
 //! use phalanx_core::{LaunchFacts, Scope, SourceSet, varying};
 //! use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
 //!
@@ -49,7 +49,7 @@
 //! let cfg = Cfg::new(b0, [vec![b1, b2], vec![b2], vec![]]);
 //! let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
 //! let sync = SyncDependence::new(&cfg, &dom, &cycles);
-//! let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+//! let flow = FlowFacts { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
 //!
 //! // The values: first all definitions, then who reads what.
 //! let mut table = ValueTableBuilder::new(cfg.node_count());

@@ -27,8 +27,8 @@ mod text;
 use std::fmt;
 
 pub use text::{
-    Access as AsmAccess, AccessKind, Assembly, Id as AsmId, Operation as AsmOperation, Origins,
-    Value as AsmValue,
+    Access as AsmAccess, AccessKind, AsmValue, Assembly, Id as AsmId, Operation as AsmOperation,
+    Origins,
 };
 
 use crate::intrinsics::LlvmUniformity;

@@ -42,7 +42,7 @@ use phalanx::{
     FunctionId, Session,
     analysis::{
         self,
-        divergence::{Divergence, Flow, Rules, ValueTable, solve},
+        divergence::{Divergence, FlowFacts, Rules, ValueTable, solve},
         lower::{self, Code, Environment, Library},
     },
     db::queries,
@@ -210,14 +210,14 @@ fn measure(session: &mut Session, text: &[u8]) -> Row {
         let table =
             with_code(session, function, |code, around| timed(lower, || stage_lower(code, around)));
         let (sync, _) = timed(solve, || stage_solve(cfg, dom, cycles, &table));
-        timed(again, || stage_again(Flow { cfg, dom, cycles, sync: &sync }, &table));
+        timed(again, || stage_again(FlowFacts { cfg, dom, cycles, sync: &sync }, &table));
         let mut all = Duration::ZERO;
         with_code(session, function, |code, around| {
             for _ in 0..OUR_ROUNDS {
                 timed(&mut all, || {
                     let table = lower::as_llvm(code, around);
                     let sync = SyncDependence::new(cfg, dom, cycles);
-                    let flow = Flow { cfg, dom, cycles, sync: &sync };
+                    let flow = FlowFacts { cfg, dom, cycles, sync: &sync };
                     analysis::divergence::solve(flow, &table, Rules::Precise)
                 });
             }
@@ -261,12 +261,12 @@ fn stage_solve(
     table: &ValueTable,
 ) -> (SyncDependence, Divergence) {
     let sync = SyncDependence::new(cfg, dom, cycles);
-    let result = solve(Flow { cfg, dom, cycles, sync: &sync }, table, Rules::Precise);
+    let result = solve(FlowFacts { cfg, dom, cycles, sync: &sync }, table, Rules::Precise);
     (sync, result)
 }
 
 #[inline(never)]
-fn stage_again(flow: Flow<'_>, table: &ValueTable) -> Divergence {
+fn stage_again(flow: FlowFacts<'_>, table: &ValueTable) -> Divergence {
     solve(flow, table, Rules::Precise)
 }
 

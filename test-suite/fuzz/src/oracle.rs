@@ -19,7 +19,7 @@ use std::fmt;
 use phalanx::{
     FunctionId, Session,
     analysis::{
-        divergence::{Divergence, Flow, Omitted, solve_without},
+        divergence::{Divergence, FlowFacts, Omitted, solve_without},
         lower::{OmittedPart, OmittedRead},
     },
     db::{Database, FunctionInput, queries},
@@ -230,8 +230,8 @@ pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -
 }
 
 /// The control flow in the form that the solver needs.
-fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
-    Some(Flow {
+fn flow(database: &Database, input: FunctionInput) -> Option<FlowFacts<'_>> {
+    Some(FlowFacts {
         cfg: queries::cfg(database, input)?,
         dom: queries::dom_tree(database, input)?,
         cycles: queries::cycles(database, input)?,

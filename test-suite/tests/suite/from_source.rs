@@ -208,8 +208,8 @@ __global__ void bounds(int *a, int n, int x) {
     );
 }
 
-/// A tile may have a border of one element around what the threads of a workgroup have: kernels that
-/// are made for such a size are silent without `--group`, though larger workgroups fit the tile.
+/// A tile may have a border of one element around what the threads of a workgroup have. Kernels for
+/// such a size are silent without `--group`, though larger workgroups fit the tile.
 #[test]
 fn tiles_with_a_border() {
     let text = "\

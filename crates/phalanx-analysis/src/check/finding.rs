@@ -448,7 +448,7 @@ pub struct Clash {
     pub group: [u32; 3],
     /// Whether launches may have other sizes.
     pub is_assumed: bool,
-    /// Numbers with which a launch comes there, if several conditions on them have to hold together.
+    /// Numbers with which a launch comes there, if several conditions have to hold together.
     pub launch: Vec<(LaunchNumber, i64)>,
 }
 

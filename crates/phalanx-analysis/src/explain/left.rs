@@ -14,7 +14,7 @@
 
 use phalanx_core::{
     affect::Value,
-    divergence::{Flow, Rules, solve},
+    divergence::{FlowFacts, Rules, solve},
 };
 use phalanx_graph::PostDomTree;
 use phalanx_target::SourceSet;
@@ -103,7 +103,7 @@ pub fn left_by(
 pub fn left(
     code: Code<'_>,
     env: Environment<'_>,
-    (flow, postdom): (Flow<'_>, &PostDomTree),
+    (flow, postdom): (FlowFacts<'_>, &PostDomTree),
     left: &Left,
     sources: SourceSet,
 ) -> (Vec<Link>, Vec<MemoryVersion>) {

@@ -8,7 +8,7 @@
 //!
 //! Cost: O(function) for each chain. Chains are computed on demand and not retained.
 
-use phalanx_core::divergence::{Flow, Rules, solve};
+use phalanx_core::divergence::{FlowFacts, Rules, solve};
 use phalanx_graph::PostDomTree;
 use phalanx_target::SourceSet;
 
@@ -37,7 +37,7 @@ pub enum Given {
 pub fn returned(
     code: Code<'_>,
     env: Environment<'_>,
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     postdom: &PostDomTree,
     given: Given,
     member: Option<u32>,

@@ -46,7 +46,7 @@
 
 use phalanx_core::{
     affect::User,
-    divergence::{Divergence, Flow, Rules, solve},
+    divergence::{Divergence, FlowFacts, Rules, solve},
 };
 use phalanx_ir::{InstId, Value as IrValue, attributes::AttrKind, flow::node_of};
 use phalanx_target::{SourceSet, calling_convention::Entry};
@@ -75,7 +75,7 @@ impl Contents {
     pub fn new<'f>(
         code: Code<'_>,
         env: Environment<'_>,
-        flow: impl FnOnce() -> Option<Flow<'f>>,
+        flow: impl FnOnce() -> Option<FlowFacts<'f>>,
         calls: impl Iterator<Item = InstId>,
     ) -> Contents {
         let arguments = |call: InstId| {

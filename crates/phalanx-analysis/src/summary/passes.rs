@@ -16,7 +16,7 @@
 use phalanx_core::{
     affect::Value,
     divergence::{
-        Flow, ValueTable,
+        FlowFacts, ValueTable,
         repair::{Outcome, Retained, Unfit},
     },
 };
@@ -74,7 +74,7 @@ impl Passes {
     /// If the solutions cannot be updated incrementally.
     pub(crate) fn new(
         env: Environment<'_>,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         table: &ValueTable,
         inputs: Vec<Option<Value>>,
     ) -> Result<Passes, Unfit> {
@@ -120,7 +120,7 @@ impl Passes {
     /// If the function can no longer be updated incrementally.
     pub(crate) fn repair(
         &mut self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         edited: Option<Option<&[Node]>>,
         mut outcome: Outcome,
     ) -> Result<Outcome, Unfit> {

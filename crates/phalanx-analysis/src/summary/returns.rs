@@ -7,7 +7,7 @@
 
 use phalanx_core::{
     affect::User,
-    divergence::{Divergence, Flow},
+    divergence::{Divergence, FlowFacts},
 };
 use phalanx_graph::{Cfg, Cycles, Node, PostDomTree};
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, constant::ConstKind, flow::node_of};
@@ -44,7 +44,7 @@ impl Reached {
 impl Returns {
     /// Finds the returns of a function.
     #[must_use]
-    pub fn new(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Returns {
+    pub fn new(code: Code<'_>, flow: FlowFacts<'_>, postdom: &PostDomTree) -> Returns {
         let mut returns = Vec::new();
         let mut known: Vec<Value> = Vec::new();
         let mut reached = vec![Reached::Nothing; code.flow.id_count()];
@@ -185,7 +185,7 @@ fn is_once(code: Code<'_>, cycles: &Cycles, value: Value) -> bool {
 /// The parting branches for some blocks with values, as for returns. `given` has each block with
 /// its value, and whether that value is computed at most once per call.
 pub(super) fn parting_for<T: PartialEq + Copy>(
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     postdom: &PostDomTree,
     blocks: usize,
     given: &[(Node, T, bool)],

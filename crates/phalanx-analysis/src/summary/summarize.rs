@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use phalanx_core::divergence::{Flow, Rules, ValueTable, solve};
+use phalanx_core::divergence::{FlowFacts, Rules, ValueTable, solve};
 use phalanx_graph::PostDomTree;
 use phalanx_ir::Type;
 
@@ -30,7 +30,7 @@ use crate::memory::PrivateMemory;
 pub fn summarize(
     code: Code<'_>,
     env: Environment<'_>,
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     postdom: &PostDomTree,
     known: AtHand<'_>,
 ) -> Summary {
@@ -45,7 +45,7 @@ pub fn summarize(
 pub fn summarize_without_parting(
     code: Code<'_>,
     env: Environment<'_>,
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     postdom: &PostDomTree,
 ) -> Summary {
     let returns = || Returns::new(code, flow, postdom).without_parting();
@@ -77,7 +77,7 @@ impl fmt::Debug for AtHand<'_> {
 fn summarize_with(
     code: Code<'_>,
     env: Environment<'_>,
-    (flow, postdom): (Flow<'_>, &PostDomTree),
+    (flow, postdom): (FlowFacts<'_>, &PostDomTree),
     (returns, can_part): (impl FnOnce() -> Returns, bool),
     known: AtHand<'_>,
 ) -> Summary {

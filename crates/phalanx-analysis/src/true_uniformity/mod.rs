@@ -43,7 +43,7 @@ pub mod twin;
 
 use phalanx_core::{
     affect::Value,
-    divergence::{Divergence, Flow, SourceSets},
+    divergence::{Divergence, FlowFacts, SourceSets},
 };
 use phalanx_ir::{InstId, Value as Operand, flow::node_of};
 use phalanx_target::SourceSet;
@@ -65,7 +65,7 @@ const NAMED: SourceSet = SourceSet::BLOCK_XYZ
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// Its control flow.
-    pub flow: Flow<'a>,
+    pub flow: FlowFacts<'a>,
     /// What values and terminators depend on.
     pub divergence: &'a Divergence,
     /// What the execution of each block depends on, by number.

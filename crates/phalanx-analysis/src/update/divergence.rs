@@ -34,7 +34,7 @@
 use std::sync::Arc;
 
 use phalanx_core::divergence::{
-    Divergence, Flow, Rules, ValueTable,
+    Divergence, FlowFacts, Rules, ValueTable,
     repair::{Outcome, Retained, Unfit},
     solve,
 };
@@ -388,7 +388,7 @@ impl DivergenceUpdater {
     }
 
     /// The answer, if it shows that no state can be retained.
-    fn impossible(flow: Flow<'_>, table: &ValueTable) -> Option<Divergence> {
+    fn impossible(flow: FlowFacts<'_>, table: &ValueTable) -> Option<Divergence> {
         if Retained::is_always_possible(flow) {
             return None;
         }
@@ -415,7 +415,7 @@ impl DivergenceUpdater {
 
 impl RetainedTables {
     /// Repairs the solutions after the tables have been restated.
-    fn repair(&mut self, flow: Flow<'_>, stated: &Restatement) -> Result<Outcome, Unfit> {
+    fn repair(&mut self, flow: FlowFacts<'_>, stated: &Restatement) -> Result<Outcome, Unfit> {
         let touched = stated.is_other_flow.then_some(stated.touched.as_deref());
         // The repair clears the list of edits, so the passes read it before.
         if let Some(passes) = &mut self.passes {

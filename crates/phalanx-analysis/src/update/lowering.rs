@@ -23,7 +23,7 @@
 
 use std::borrow::Cow;
 
-use phalanx_core::divergence::{Flow, ValueTable, repair::EditableTable};
+use phalanx_core::divergence::{FlowFacts, ValueTable, repair::EditableTable};
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
@@ -399,7 +399,7 @@ pub(super) fn split_since(
     subject: &Subject<'_>,
     changes: Changes<'_>,
 ) -> Option<SplitBlock> {
-    let Flow { cfg, dom, .. } = subject.flow;
+    let FlowFacts { cfg, dom, .. } = subject.flow;
     SplitBlock::between(before, (cfg, dom), changes.blocks)
 }
 

@@ -16,7 +16,7 @@
 //!
 //! **Complexity.** The cost of the repairs, and O(returns).
 
-use phalanx_core::divergence::Flow;
+use phalanx_core::divergence::FlowFacts;
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{InstId, Opcode, Type};
 
@@ -88,7 +88,7 @@ impl ResultUpdater {
     pub fn results<'h>(
         &mut self,
         (code, env): (Code<'_>, Environment<'_>),
-        (flow, postdom): (Flow<'_>, &PostDomTree),
+        (flow, postdom): (FlowFacts<'_>, &PostDomTree),
         stamp: Stamp,
         since: impl FnOnce(u64) -> Option<Changes<'h>>,
     ) -> Option<(Results, Found)> {

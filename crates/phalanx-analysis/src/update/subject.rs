@@ -2,7 +2,7 @@
 
 use phalanx_core::{
     affect::Value,
-    divergence::{Flow, repair::Retained},
+    divergence::{FlowFacts, repair::Retained},
 };
 use phalanx_ir::{BlockId, Body, InstId, Opcode};
 
@@ -63,7 +63,7 @@ pub struct Subject<'a> {
     /// What is around it.
     pub env: Environment<'a>,
     /// Facts about its control flow.
-    pub flow: Flow<'a>,
+    pub flow: FlowFacts<'a>,
     /// Identifies code, environment and flow.
     pub stamp: Stamp,
     /// Assumptions besides.
@@ -104,7 +104,7 @@ pub(crate) enum Purpose {
 impl Purpose {
     /// The private memory that this purpose needs.
     pub(super) fn memory(self, subject: &Subject<'_>) -> PrivateMemory {
-        let Subject { code, env, flow: Flow { cfg, dom, .. }, private, .. } = *subject;
+        let Subject { code, env, flow: FlowFacts { cfg, dom, .. }, private, .. } = *subject;
         match (self, private) {
             (Purpose::Through, _) => PrivateMemory::with_pointees(code, env, cfg, dom),
             (_, Some(private)) => private.followed_through_calls(code, env, cfg, dom),

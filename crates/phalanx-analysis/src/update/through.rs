@@ -22,7 +22,7 @@
 //!
 //! **Complexity.** The cost of the repairs, and O(uses of the affected objects).
 
-use phalanx_core::divergence::Flow;
+use phalanx_core::divergence::FlowFacts;
 use phalanx_graph::PostDomTree;
 use phalanx_ir::InstId;
 use phalanx_target::TransferContext;
@@ -70,7 +70,7 @@ impl ThroughUpdater {
     pub fn through<'h>(
         &mut self,
         (code, env): (Code<'_>, Environment<'_>),
-        (flow, postdom): (Flow<'_>, &PostDomTree),
+        (flow, postdom): (FlowFacts<'_>, &PostDomTree),
         stamp: Stamp,
         since: impl FnOnce(u64) -> Option<Changes<'h>>,
     ) -> (Option<Box<Through>>, Found) {
@@ -132,7 +132,7 @@ impl Known {
     fn update(
         &mut self,
         mut changed: impl Iterator<Item = InstId>,
-        graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+        graphs: (Code<'_>, FlowFacts<'_>, &PostDomTree),
         answers: &Answers<'_>,
     ) {
         let (code, flow, postdom) = graphs;
@@ -157,7 +157,7 @@ impl Known {
     fn update_graph(
         &mut self,
         number: u64,
-        graphs @ (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
+        graphs @ (code, flow, postdom): (Code<'_>, FlowFacts<'_>, &PostDomTree),
     ) {
         self.flow = number;
         self.returns = through::returns(code, flow, postdom);
@@ -167,7 +167,7 @@ impl Known {
 
 /// What is known of the slots of each argument.
 fn slot_facts(
-    graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+    graphs: (Code<'_>, FlowFacts<'_>, &PostDomTree),
     answers: &Answers<'_>,
 ) -> Vec<Vec<SlotFacts>> {
     let mut known: Vec<(&PrivateMemory, Vec<SlotFacts>)> = Vec::new();

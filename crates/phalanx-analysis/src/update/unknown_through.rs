@@ -5,7 +5,7 @@
 //!
 //! **Complexity.** The cost of an update of private memory, and O(slots).
 
-use phalanx_core::divergence::Flow;
+use phalanx_core::divergence::FlowFacts;
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::InstId;
 
@@ -26,7 +26,7 @@ pub(super) struct UnknownThrough {
 impl UnknownThrough {
     /// The state with this memory, which has pointees.
     pub(super) fn new(subject: &Subject<'_>, memory: PrivateMemoryUpdater) -> Self {
-        let Subject { flow: Flow { cfg, dom, .. }, stamp, .. } = *subject;
+        let Subject { flow: FlowFacts { cfg, dom, .. }, stamp, .. } = *subject;
         UnknownThrough { stamp, graph: (cfg.clone(), dom.clone()), memory }
     }
 
@@ -38,7 +38,7 @@ impl UnknownThrough {
     /// Brings memory up to date. Returns true if still nothing can be told, as far as that is known
     /// without looking at all of memory.
     pub(super) fn is_still(&mut self, subject: &Subject<'_>, changes: Changes<'_>) -> bool {
-        let Subject { code, env, flow: Flow { cfg, dom, .. }, stamp, .. } = *subject;
+        let Subject { code, env, flow: FlowFacts { cfg, dom, .. }, stamp, .. } = *subject;
         if self.stamp.env != stamp.env {
             return false;
         }
@@ -58,7 +58,7 @@ impl UnknownThrough {
     }
     /// Brings memory up to date after an edit of the graph. None if that cannot be done.
     fn in_other_graph(&mut self, subject: &Subject<'_>, changes: Changes<'_>) -> Option<Changed> {
-        let Subject { code, env, flow: Flow { cfg, dom, .. }, stamp, .. } = *subject;
+        let Subject { code, env, flow: FlowFacts { cfg, dom, .. }, stamp, .. } = *subject;
         let (before, memory) = (&self.graph, &mut self.memory);
         let split = split_since(&before.0, subject, changes)
             .and_then(|block| memory.update_split((code, env), dom, block, changes.insts));

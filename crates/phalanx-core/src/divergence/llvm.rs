@@ -23,10 +23,10 @@ use crate::affect::{UserKind, Value};
 use crate::divergence::invariance::Invariance;
 use crate::divergence::marks::Marks;
 use crate::divergence::result::{Divergence, TemporalUse};
-use crate::divergence::{Flow, ValueTable};
+use crate::divergence::{FlowFacts, ValueTable};
 
 /// Computes divergence by LLVM's rules.
-pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable, fixes: LlvmFixes) -> Divergence {
+pub(crate) fn solve(flow: FlowFacts<'_>, table: &ValueTable, fixes: LlvmFixes) -> Divergence {
     let order = ModifiedPostOrder::new(flow.cfg, flow.cycles);
     let mut rules = Rules::new(flow, table, &order, fixes);
     rules.run();
@@ -38,7 +38,7 @@ type Cached = Vec<Option<Box<phalanx_graph::sync::LabelSync>>>;
 
 /// The rules at work.
 pub(crate) struct Rules<'a> {
-    pub(crate) flow: Flow<'a>,
+    pub(crate) flow: FlowFacts<'a>,
     pub(crate) marks: Marks<'a>,
     fixes: LlvmFixes,
     /// Values that assumed-divergent cycles do not touch because they are the same in each
@@ -97,7 +97,7 @@ impl Sources {
 
 impl<'a> Rules<'a> {
     pub(crate) fn new(
-        flow: Flow<'a>,
+        flow: FlowFacts<'a>,
         table: &'a ValueTable,
         order: &'a ModifiedPostOrder,
         fixes: LlvmFixes,
@@ -251,7 +251,7 @@ impl<'a> Rules<'a> {
     /// Listed are, as in LLVM, the values that are computed on every way to some exit of the cycle:
     /// what is not can only be read by a phi in an exit block.
     pub(crate) fn uses_outside(&mut self, cycle: CycleId, sources: SourceSet) {
-        let Flow { dom, cycles, .. } = self.flow;
+        let FlowFacts { dom, cycles, .. } = self.flow;
         let table = self.marks.table;
         let mut exits: Vec<u32> =
             cycles.exit_edges(cycle).filter_map(|(_, to)| dom.tin(to)).collect();

@@ -44,16 +44,16 @@ use crate::divergence::naming::name_cycles;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::result::{Divergence, TemporalUse};
 use crate::divergence::selection::{Keys, Selections};
-use crate::divergence::{Flow, ValueTable};
+use crate::divergence::{FlowFacts, ValueTable};
 
 /// Computes divergence by the precise rules.
-pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
+pub(crate) fn solve(flow: FlowFacts<'_>, table: &ValueTable) -> Divergence {
     solve_without(flow, table, None)
 }
 
 /// The same without one rule.
 pub(crate) fn solve_without(
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     table: &ValueTable,
     omitted: Option<Omitted>,
 ) -> Divergence {
@@ -98,8 +98,8 @@ pub(crate) fn solve_without(
 }
 
 /// Whether edges lead from a block of a region to different blocks outside of it.
-pub(crate) fn has_exits(flow: Flow<'_>, block: Node, region: CycleId) -> bool {
-    let Flow { cfg, cycles, .. } = flow;
+pub(crate) fn has_exits(flow: FlowFacts<'_>, block: Node, region: CycleId) -> bool {
+    let FlowFacts { cfg, cycles, .. } = flow;
     let mut outside = cfg.successors(block).iter().filter(|s| !cycles.contains(region, **s));
     let first = outside.next();
     outside.any(|s| Some(s) != first)
@@ -123,7 +123,7 @@ enum Fact {
 
 /// What is known about control flow.
 struct Control<'a> {
-    flow: Flow<'a>,
+    flow: FlowFacts<'a>,
     omitted: Option<Omitted>,
     table: &'a ValueTable,
     view: SyncView<'a>,
@@ -149,7 +149,7 @@ struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    fn new(flow: Flow<'a>, table: &'a ValueTable, omitted: Option<Omitted>) -> Self {
+    fn new(flow: FlowFacts<'a>, table: &'a ValueTable, omitted: Option<Omitted>) -> Self {
         let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let blocks = table.block_count();
         let in_cycles = if flow.cycles.is_empty() { 0 } else { blocks };
@@ -452,7 +452,7 @@ impl<'a> Control<'a> {
         self.left.add(cycle, sources);
         self.prepare_values();
         let (Some(by_block), Some(invariance)) = (&self.by_block, &self.invariance) else { return };
-        let Flow { cycles, .. } = self.flow;
+        let FlowFacts { cycles, .. } = self.flow;
         let table = self.table;
         for &block in cycles.blocks(cycle) {
             let region = self.view.region_around(block);
@@ -476,7 +476,7 @@ impl<'a> Control<'a> {
     fn run_apart(&mut self, marks: &mut Marks<'a>, cycle: CycleId, sources: SourceSet) {
         self.prepare_values();
         let (Some(by_block), Some(invariance)) = (&self.by_block, &self.invariance) else { return };
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         let table = self.table;
         let is_region = self.view.region_around(cycles.header(cycle)) == Some(cycle);
         for &block in cycles.blocks(cycle) {
@@ -540,7 +540,7 @@ impl<'a> Control<'a> {
 /// A use outside of a cycle sees the value of the iteration in which its thread left.
 fn read(
     marks: &mut Marks<'_>,
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     temporal: &mut Vec<TemporalUse>,
     value: Value,
     user: User,

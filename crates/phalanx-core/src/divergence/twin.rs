@@ -17,11 +17,11 @@ use crate::divergence::invariance::Invariance;
 use crate::divergence::llvm::Rules;
 use crate::divergence::result::{Divergence, TemporalUse};
 use crate::divergence::table::{Phi, PhiKey, flag};
-use crate::divergence::{Flow, ValueTable};
+use crate::divergence::{FlowFacts, ValueTable};
 
 /// Computes divergence by the precise rules, slowly.
 #[must_use]
-pub fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
+pub fn solve(flow: FlowFacts<'_>, table: &ValueTable) -> Divergence {
     let order = ModifiedPostOrder::new(flow.cfg, flow.cycles);
     let rules = Rules::new(flow, table, &order, LlvmFixes::ALL);
     let mut twin = Twin { rules, order: &order, invariance: Invariance::new(flow.cycles, table) };
@@ -187,7 +187,7 @@ pub struct OfBranch {
 
 /// See [`OfBranch`]. By the twin if `is_slow`, else by the solver.
 #[must_use]
-pub fn of_branch(flow: Flow<'_>, table: &ValueTable, branch: Node, is_slow: bool) -> OfBranch {
+pub fn of_branch(flow: FlowFacts<'_>, table: &ValueTable, branch: Node, is_slow: bool) -> OfBranch {
     let alone = table.with_branch_alone(branch, SourceSet::X);
     let fast = crate::divergence::precise::solve(flow, &alone);
     let uses = |answer: &Divergence| -> BTreeSet<(Value, User)> {

@@ -9,7 +9,7 @@ use super::ways::ways;
 use super::{Cause, Derivations, Fact, Link, Separation};
 use crate::affect::{User, UserKind, Value};
 use crate::control::Walk;
-use crate::divergence::{Flow, ValueTable};
+use crate::divergence::{FlowFacts, ValueTable};
 
 impl Derivations {
     pub(super) fn from_entries(entries: Vec<Entry>, table: &ValueTable) -> Self {
@@ -40,7 +40,7 @@ impl Derivations {
     #[must_use]
     pub fn of(
         &self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         table: &ValueTable,
         postdom: Option<&PostDomTree>,
         fact: Fact,
@@ -100,7 +100,7 @@ impl Derivations {
 
 struct Reader<'a> {
     known: &'a Derivations,
-    flow: Flow<'a>,
+    flow: FlowFacts<'a>,
     table: &'a ValueTable,
     chain: Vec<Link>,
 }

@@ -12,12 +12,12 @@ use phalanx_graph::{Cfg, Node, PostDomTree};
 use super::{Cause, Fact, Link, Separation};
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::twin::{OfBranch, of_branch};
-use crate::divergence::{Divergence, Flow, ValueTable};
+use crate::divergence::{Divergence, FlowFacts, ValueTable};
 
 /// Everything that leads to something.
 #[derive(Debug)]
 pub struct Implications<'a> {
-    flow: Flow<'a>,
+    flow: FlowFacts<'a>,
     table: &'a ValueTable,
     answer: &'a Divergence,
     of_branch: BTreeMap<Node, OfBranch>,
@@ -31,7 +31,7 @@ impl<'a> Implications<'a> {
     /// itself otherwise.
     #[must_use]
     pub fn new(
-        flow: Flow<'a>,
+        flow: FlowFacts<'a>,
         table: &'a ValueTable,
         answer: &'a Divergence,
         is_slow: bool,

@@ -51,7 +51,7 @@ use crate::SourceSet;
 use phalanx_graph::{CycleId, Node};
 
 use crate::affect::{User, UserKind, Value};
-use crate::divergence::{Divergence, Flow, ValueTable};
+use crate::divergence::{Divergence, FlowFacts, ValueTable};
 
 /// All derivations of a function, see the [module documentation](self). Answers
 /// [`Derivations::of`].
@@ -239,7 +239,7 @@ impl Derivations {
     /// Derives everything that holds by the precise rules: `answer` is what they say about the
     /// table. See [complexity](self#complexity).
     #[must_use]
-    pub fn new(flow: Flow<'_>, table: &ValueTable, answer: &Divergence) -> Self {
+    pub fn new(flow: FlowFacts<'_>, table: &ValueTable, answer: &Divergence) -> Self {
         Self::from_entries(search::derivations(flow, table, answer), table)
     }
 }

@@ -28,7 +28,7 @@ use crate::divergence::liveout::{LiveOuts, leaving};
 use crate::divergence::llvm::Sources;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::selection::{Keys, Selections};
-use crate::divergence::{Divergence, Flow, ValueTable};
+use crate::divergence::{Divergence, FlowFacts, ValueTable};
 
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,11 @@ pub(super) struct Entry {
 pub(super) const NONE: u32 = u32::MAX;
 
 /// All derivations of a function, in order of length.
-pub(super) fn derivations(flow: Flow<'_>, table: &ValueTable, answer: &Divergence) -> Vec<Entry> {
+pub(super) fn derivations(
+    flow: FlowFacts<'_>,
+    table: &ValueTable,
+    answer: &Divergence,
+) -> Vec<Entry> {
     let mut search = Search::new(flow, table, answer);
     for (value, &seed) in table.values().zip(table.seeds()) {
         search.value(value, seed);
@@ -92,7 +96,7 @@ pub(super) fn derivations(flow: Flow<'_>, table: &ValueTable, answer: &Divergenc
 }
 
 struct Search<'a> {
-    flow: Flow<'a>,
+    flow: FlowFacts<'a>,
     table: &'a ValueTable,
     /// What holds: nothing else is derived.
     answer: &'a Divergence,
@@ -124,7 +128,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(flow: Flow<'a>, table: &'a ValueTable, answer: &'a Divergence) -> Self {
+    fn new(flow: FlowFacts<'a>, table: &'a ValueTable, answer: &'a Divergence) -> Self {
         let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let blocks = vec![SourceSet::EMPTY; table.block_count()];
         Self {
@@ -289,7 +293,7 @@ impl<'a> Search<'a> {
     /// Whether threads that run apart in a region leave it from the block by one edge, as long as
     /// nothing is known of the terminator.
     fn has_exits_together(&mut self, block: Node, region: CycleId) -> bool {
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         let mut outside = cfg.successors(block).iter().filter(|s| !cycles.contains(region, **s));
         let first = outside.next();
         let has_two = outside.any(|s| Some(s) != first);
@@ -531,7 +535,7 @@ impl<'a> Search<'a> {
     /// Threads run apart in a cycle.
     fn run_apart(&mut self, cycle: CycleId, sources: SourceSet) {
         let (by_block, invariance) = self.take_values();
-        let Flow { cfg, cycles, .. } = self.flow;
+        let FlowFacts { cfg, cycles, .. } = self.flow;
         let table = self.table;
         let is_region = self.view.region_around(cycles.header(cycle)) == Some(cycle);
         let mut branches = Vec::new();

@@ -13,7 +13,7 @@ use phalanx_graph::{Cfg, Node};
 use smallvec::SmallVec;
 
 use crate::divergence::{
-    self, Definition, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
+    self, Definition, FlowFacts, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
 };
 
 /// For each block, the sources that decide over which edge a thread enters it. See the [module
@@ -27,7 +27,7 @@ pub struct EdgeDivergence {
 impl EdgeDivergence {
     /// Those of a graph whose terminators depend on these sources.
     #[must_use]
-    pub fn new(flow: Flow<'_>, terminators: &SourceSets) -> Self {
+    pub fn new(flow: FlowFacts<'_>, terminators: &SourceSets) -> Self {
         let answer = divergence::solve(flow, &table(flow.cfg, terminators), Rules::Precise);
         Self { sources: answer.values().clone() }
     }

@@ -31,7 +31,7 @@ impl Example {
         let sync = SyncDependence::new(&cfg, &dom, &cycles);
         let mut table = ValueTableBuilder::new(nodes);
         divergent.iter().for_each(|&block| table.seed_terminator(n(block), SourceSet::X));
-        let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+        let flow = FlowFacts { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
         let divergence = solve(flow, &table.finish(), Rules::Precise);
         let edges = EdgeDivergence::new(flow, divergence.terminators());
         Self { cfg, dom, cycles, sync, divergence, edges }
@@ -39,7 +39,7 @@ impl Example {
 
     fn legality(&self) -> Legality<'_> {
         let Self { cfg, dom, cycles, sync, divergence, edges } = self;
-        let flow = Flow { cfg, dom, cycles, sync };
+        let flow = FlowFacts { cfg, dom, cycles, sync };
         let is_divergent = |node: Node| {
             cfg.is_branch(node) && divergence.terminator(node).intersects(SourceSet::X)
         };

@@ -5,7 +5,7 @@ use crate::support;
 
 use phalanx_core::SourceSet;
 use phalanx_core::divergence::{
-    Divergence, Flow, LlvmFixes, Omitted, Rules, User, Value, solve, solve_without, twin,
+    Divergence, FlowFacts, LlvmFixes, Omitted, Rules, User, Value, solve, solve_without, twin,
 };
 use phalanx_graph::Cycles;
 use phalanx_graph::sync::SyncDependence;
@@ -172,7 +172,7 @@ fn count_repairs(
 /// LLVM's rules with all faults repaired, under another cycle hierarchy.
 fn fixed_under(case: &Case, cycles: &Cycles) -> Divergence {
     let sync = SyncDependence::new(&case.cfg, &case.dom, cycles);
-    let flow = Flow { cycles, sync: &sync, ..case.flow() };
+    let flow = FlowFacts { cycles, sync: &sync, ..case.flow() };
     solve(flow, &case.table, Rules::Llvm(LlvmFixes::ALL))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use phalanx_core::SourceSet;
 use phalanx_core::divergence::{
-    Definition, Flow, Incoming, PhiKey, Value, ValueTable, ValueTableBuilder,
+    Definition, FlowFacts, Incoming, PhiKey, Value, ValueTable, ValueTableBuilder,
 };
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
@@ -40,8 +40,8 @@ impl Case {
         Self { program, cfg, dom, cycles, sync, table }
     }
 
-    pub(crate) fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    pub(crate) fn flow(&self) -> FlowFacts<'_> {
+        FlowFacts { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn new_affect_map(
     db: &dyn Db,
     code: (FunctionInput, (&Blocks, &Body)),
     calls: &KnownCalls<'_>,
-    flow: solver::Flow<'_>,
+    flow: solver::FlowFacts<'_>,
 ) -> ValueTable {
     with_parts(db, code, (Attributes::Of(NO_CALLEES), calls), |code, env| {
         let memory = PrivateMemory::through_calls(code, env, flow.cfg, flow.dom);

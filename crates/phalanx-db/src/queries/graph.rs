@@ -91,6 +91,6 @@ pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<&SyncDepe
 pub(super) fn flow_facts(
     db: &dyn Db,
     function: FunctionInput,
-) -> Option<phalanx_core::divergence::Flow<'_>> {
+) -> Option<phalanx_core::divergence::FlowFacts<'_>> {
     Some(graph_facts(db, function).as_ref()?.flow())
 }

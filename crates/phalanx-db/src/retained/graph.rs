@@ -15,7 +15,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use phalanx_analysis::policy::GRAPH_REPAIRED;
-use phalanx_core::divergence::Flow;
+use phalanx_core::divergence::FlowFacts;
 use phalanx_graph::{
     Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree, change::Change,
     sync::SyncDependence,
@@ -132,9 +132,9 @@ impl GraphFacts {
 
     /// What the solver of divergence needs.
     #[must_use]
-    pub fn flow(&self) -> Flow<'_> {
+    pub fn flow(&self) -> FlowFacts<'_> {
         let (dom, cycles) = (self.dom_tree(), self.cycles());
-        Flow { cfg: &self.cfg, dom, cycles, sync: self.sync_dependence() }
+        FlowFacts { cfg: &self.cfg, dom, cycles, sync: self.sync_dependence() }
     }
 
     /// A fact: the one that is there, or that of the graph before with the difference put in, or a

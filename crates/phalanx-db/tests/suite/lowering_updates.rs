@@ -11,7 +11,9 @@ use phalanx_analysis::code::TypeLayout;
 use phalanx_analysis::lower::{self, Environment, Neighbours};
 use phalanx_analysis::memory::PrivateMemory;
 use phalanx_analysis::update::{Changes, DivergenceUpdater, Found, Sources, Stamp, Subject};
-use phalanx_core::divergence::{Flow, Rules, User, UserKind, ValueTable, repair::Retained, solve};
+use phalanx_core::divergence::{
+    FlowFacts, Rules, User, UserKind, ValueTable, repair::Retained, solve,
+};
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use phalanx_ir::inst::Opcode;
@@ -74,8 +76,8 @@ impl Graph {
         Some(Self { cfg, dom, cycles, sync })
     }
 
-    fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    fn flow(&self) -> FlowFacts<'_> {
+        FlowFacts { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 

@@ -40,9 +40,9 @@ pub(super) struct Tables {
     /// The outermost irreducible cycle around each cycle; empty when there is none.
     regions: Vec<Option<CycleId>>,
     facts: Vec<OnceLock<RegionFacts>>,
-    branches: Slots,
-    exits: Slots,
-    splits: Slots,
+    branches: Entries,
+    exits: Entries,
+    splits: Entries,
     /// By cycle left and node, see [`SyncView::onward`].
     onward: Mutex<Onward>,
     /// By cycle: where all threads that leave it meet.
@@ -53,39 +53,39 @@ pub(super) struct Tables {
 }
 
 type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
-type Slot = OnceLock<(Consequences, Footprint)>;
+type Entry = OnceLock<(Consequences, Footprint)>;
 
 /// Entries by number, allocated in groups at the first access to a group.
 #[derive(Debug)]
-struct Slots {
+struct Entries {
     count: usize,
     first: Group,
     /// The groups after the first; small graphs have none.
     others: Vec<Group>,
 }
 
-type Group = OnceLock<Box<[Slot]>>;
+type Group = OnceLock<Box<[Entry]>>;
 
 /// Entries per group.
 const GROUP: usize = 64;
 
-impl Slots {
+impl Entries {
     fn new(n: usize) -> Self {
         let others = n.div_ceil(GROUP).saturating_sub(1);
         let others = iter::repeat_with(Group::new).take(others).collect();
         Self { count: n, first: Group::new(), others }
     }
 
-    fn of(&self, i: usize) -> &Slot {
+    fn of(&self, i: usize) -> &Entry {
         let (number, at) = (i / GROUP, i % GROUP);
         let size = GROUP.min(self.count - number * GROUP);
         let group = if number == 0 { &self.first } else { &self.others[number - 1] };
-        &group.get_or_init(|| iter::repeat_with(Slot::new).take(size).collect())[at]
+        &group.get_or_init(|| iter::repeat_with(Entry::new).take(size).collect())[at]
     }
 
     fn filled(&self) -> usize {
         let made = iter::once(&self.first).chain(&self.others).filter_map(Group::get);
-        made.flat_map(|group| group.iter()).filter(|slot| slot.get().is_some()).count()
+        made.flat_map(|group| group.iter()).filter(|entry| entry.get().is_some()).count()
     }
 }
 
@@ -237,9 +237,9 @@ impl Tables {
         Tables {
             regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
             facts: iter::repeat_with(OnceLock::new).take(count).collect(),
-            branches: Slots::new(cfg.node_count()),
-            exits: Slots::new(graph.leaving.len()),
-            splits: Slots::new(count),
+            branches: Entries::new(cfg.node_count()),
+            exits: Entries::new(graph.leaving.len()),
+            splits: Entries::new(count),
             onward: Mutex::default(),
             meetings: iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
             room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
@@ -321,8 +321,8 @@ impl<'a> SyncView<'a> {
     /// branch.
     pub fn branch(&mut self, block: Node) -> Answer<'a> {
         let tables = self.tables;
-        let slot = tables.branches.of(block.index());
-        if let Some(known) = kept(slot) {
+        let entry = tables.branches.of(block.index());
+        if let Some(known) = kept(entry) {
             return known;
         }
         if !self.cfg.is_branch(block) || !self.dom.is_reachable(block) {
@@ -330,7 +330,7 @@ impl<'a> SyncView<'a> {
         }
         if let Some(region) = self.region_around(block) {
             let (found, footprint) = self.branch_in(region, block);
-            return keep(tables, slot, &found, footprint);
+            return keep(tables, entry, &found, footprint);
         }
         self.targets.clear();
         self.targets.extend_from_slice(self.cfg.successors(block));
@@ -340,7 +340,7 @@ impl<'a> SyncView<'a> {
         let level = tables.graph.inner(self.cycles, block);
         let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
         let (found, footprint) = self.wave().separate(level, edges);
-        let answer = keep(tables, slot, found, footprint);
+        let answer = keep(tables, entry, found, footprint);
         self.targets = targets;
         answer
     }
@@ -360,19 +360,19 @@ impl<'a> SyncView<'a> {
     /// The consequences when threads leave by an edge at different times.
     pub fn exit(&mut self, edge: LeavingEdge) -> Answer<'a> {
         let tables = self.tables;
-        let slot = tables.exits.of(edge.index());
-        if let Some(known) = kept(slot) {
+        let entry = tables.exits.of(edge.index());
+        if let Some(known) = kept(entry) {
             return known;
         }
         let (meeting, looked) = self.meeting_behind(tables.graph.leaving.owner(edge));
         let (found, footprint) = self.wave().leave(edge, meeting);
-        keep(tables, slot, found, footprint.and(looked))
+        keep(tables, entry, found, footprint.and(looked))
     }
 
     fn meeting_behind(&mut self, cycle: CycleId) -> (Option<Node>, Footprint) {
         let tables = self.tables;
-        let slot = &tables.meetings[cycle.index()];
-        *slot.get_or_init(|| self.wave().meeting_behind(cycle))
+        let entry = &tables.meetings[cycle.index()];
+        *entry.get_or_init(|| self.wave().meeting_behind(cycle))
     }
 
     /// The consequences when threads that left the cycle by divergent exits have met in a node; see
@@ -403,7 +403,7 @@ impl<'a> SyncView<'a> {
     /// way whenever they come; then its edges do not separate threads that come to it together.
     pub fn split(&mut self, region: CycleId, together: impl Fn(Node) -> bool) -> Answer<'a> {
         let tables = self.tables;
-        let slot = tables.splits.of(region.index());
+        let entry = tables.splits.of(region.index());
         let mut edges: Vec<(Node, Node, u32)> =
             self.cycles.exit_edges(region).map(|(from, to)| (from, to, 0)).collect();
         edges.sort_unstable();
@@ -415,7 +415,7 @@ impl<'a> SyncView<'a> {
                 is_common = false;
             }
         }
-        if let Some(known) = is_common.then(|| kept(slot)).flatten() {
+        if let Some(known) = is_common.then(|| kept(entry)).flatten() {
             return known;
         }
         let around = self.cycles.parent(region);
@@ -423,7 +423,7 @@ impl<'a> SyncView<'a> {
         let (found, footprint) = self.wave().separate(around, edges);
         let footprint = footprint.and(Footprint::of(stands_for_it));
         match is_common {
-            true => keep(tables, slot, found, footprint),
+            true => keep(tables, entry, found, footprint),
             false => Answer { list: List::Computed(found.to_vec()), footprint },
         }
     }
@@ -546,20 +546,20 @@ impl<'a> SyncView<'a> {
 /// Caches an answer if there is room, and returns it.
 fn keep<'a>(
     tables: &'a Tables,
-    slot: &'a Slot,
+    entry: &'a Entry,
     found: &[Consequence],
     footprint: Footprint,
 ) -> Answer<'a> {
     if !reserve(tables, found) {
         return Answer { list: List::Computed(found.to_vec()), footprint };
     }
-    let (list, footprint) = slot.get_or_init(|| (Consequences::new(found), footprint));
+    let (list, footprint) = entry.get_or_init(|| (Consequences::new(found), footprint));
     Answer { list: List::Consequences(list.list()), footprint: *footprint }
 }
 
 /// The cached answer, if there is one.
-fn kept(slot: &Slot) -> Option<Answer<'_>> {
-    let (list, footprint) = slot.get()?;
+fn kept(entry: &Entry) -> Option<Answer<'_>> {
+    let (list, footprint) = entry.get()?;
     Some(Answer { list: List::Consequences(list.list()), footprint: *footprint })
 }
 

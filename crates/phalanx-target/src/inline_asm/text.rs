@@ -18,10 +18,11 @@
 //!
 //! # Invariants
 //!
-//! - A value that is not understood is [`Value::Anything`]. An instruction that is not understood
-//!   is listed in [`Assembly::unknown`]; it may do what [`Assembly::operations`] does not show.
-//! - If the text has labels or jumps, every result is [`Value::Anything`], and operations count as
-//!   executed under an unknown condition.
+//! - A value that is not understood is [`AsmValue::Anything`]. An instruction that is not
+//!   understood is listed in [`Assembly::unknown`]; it may do what [`Assembly::operations`] does
+//!   not show.
+//! - If the text has labels or jumps, every result is [`AsmValue::Anything`], and operations count
+//!   as executed under an unknown condition.
 //! - Values refer to earlier values only.
 //!
 //! # Dialect
@@ -48,7 +49,7 @@ pub type Id = usize;
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum AsmValue {
     /// An argument of the call.
     Argument(u32),
     /// An integer.
@@ -104,7 +105,7 @@ pub struct Access {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assembly {
     /// Values.
-    pub values: Vec<Value>,
+    pub values: Vec<AsmValue>,
     /// The results of the call, in the order of the elements of a returned structure.
     pub results: Vec<Id>,
     /// Barriers, votes, reads of special registers and the like, in the order of the text.
@@ -247,11 +248,11 @@ impl Assembly {
                 continue;
             }
             match &self.values[at] {
-                Value::Argument(position) => origins.arguments.push(*position),
-                Value::Integer(_) => {}
-                Value::Of(from) => work.extend(from),
-                Value::Result { operation, .. } => origins.operations.push(*operation),
-                Value::Anything => origins.is_anything = true,
+                AsmValue::Argument(position) => origins.arguments.push(*position),
+                AsmValue::Integer(_) => {}
+                AsmValue::Of(from) => work.extend(from),
+                AsmValue::Result { operation, .. } => origins.operations.push(*operation),
+                AsmValue::Anything => origins.is_anything = true,
             }
         }
         origins
@@ -349,7 +350,7 @@ impl Reader {
             if constraint.role == Role::Output && !constraint.indirect {
                 reader.outputs.push(position);
             } else {
-                let value = reader.value(Value::Argument(argument));
+                let value = reader.value(AsmValue::Argument(argument));
                 argument += 1;
                 if constraint.role == Role::Output || constraint.indirect {
                     // Memory is written or read through this pointer.
@@ -369,7 +370,7 @@ impl Reader {
         reader
     }
 
-    fn value(&mut self, value: Value) -> Id {
+    fn value(&mut self, value: AsmValue) -> Id {
         self.assembly.values.push(value);
         self.assembly.values.len() - 1
     }
@@ -377,7 +378,7 @@ impl Reader {
     fn statement(&mut self, statement: &Statement) {
         let predicate = match (&statement.predicate, self.is_straight) {
             (Some(written), true) => Some(self.read(written)),
-            (_, false) => Some(self.value(Value::Anything)),
+            (_, false) => Some(self.value(AsmValue::Anything)),
             (None, true) => None,
         };
         if let Some((kind, address)) = &statement.access {
@@ -400,13 +401,13 @@ impl Reader {
             Meaning::Intrinsic { intrinsic, results, arguments } => {
                 let read = |reader: &mut Self, &at: &usize| match operands.get(at) {
                     Some(written) => reader.read(written),
-                    None => reader.value(Value::Anything),
+                    None => reader.value(AsmValue::Anything),
                 };
                 let arguments = arguments.iter().map(|at| read(self, at)).collect();
                 let written = operands.iter().take(*results);
                 let operation = self.operation(*intrinsic, arguments, predicate);
                 for (index, result) in written.flat_map(parts).enumerate() {
-                    let value = self.value(Value::Result { operation, index });
+                    let value = self.value(AsmValue::Result { operation, index });
                     self.write(result, value, predicate);
                 }
             }
@@ -447,7 +448,7 @@ impl Reader {
         let is_move = ["mov.", "s_mov_", "v_mov_"].iter().any(|stem| name.starts_with(stem));
         let value = match (&from[..], results.len()) {
             (&[one], 1) if is_move => one,
-            _ => self.value(Value::Of(from)),
+            _ => self.value(AsmValue::Of(from)),
         };
         for result in results {
             self.write(result, value, predicate);
@@ -461,7 +462,7 @@ impl Reader {
             match written {
                 Written::Operand(position) if !is_output(position) => {}
                 _ => {
-                    let value = self.value(Value::Anything);
+                    let value = self.value(AsmValue::Anything);
                     self.write(written, value, None);
                 }
             }
@@ -485,34 +486,34 @@ impl Reader {
         let register = match written {
             Written::Operand(position) => {
                 if self.indirect.contains(position) {
-                    return self.value(Value::Anything);
+                    return self.value(AsmValue::Anything);
                 }
                 Ok(*position)
             }
             Written::Register(name) => Err(name.clone()),
-            Written::Integer(number) => return self.value(Value::Integer(*number)),
-            Written::Constant => return self.value(Value::Of(Vec::new())),
+            Written::Integer(number) => return self.value(AsmValue::Integer(*number)),
+            Written::Constant => return self.value(AsmValue::Of(Vec::new())),
             Written::Special(intrinsic) => {
                 let operation = self.operation(*intrinsic, Vec::new(), None);
-                return self.value(Value::Result { operation, index: 0 });
+                return self.value(AsmValue::Result { operation, index: 0 });
             }
             Written::Of(all) | Written::Pair(all) => {
                 // Only one level: the parts are registers or constants.
                 let from = all.iter().map(|one| self.read_flat(one)).collect();
-                return self.value(Value::Of(from));
+                return self.value(AsmValue::Of(from));
             }
-            Written::Other => return self.value(Value::Anything),
+            Written::Other => return self.value(AsmValue::Anything),
         };
         match self.held.get(&register) {
             Some(&value) => value,
-            None => self.value(Value::Anything),
+            None => self.value(AsmValue::Anything),
         }
     }
 
     /// As `read`, for an operand without parts.
     fn read_flat(&mut self, written: &Written) -> Id {
         match written {
-            Written::Of(_) | Written::Pair(_) => self.value(Value::Anything),
+            Written::Of(_) | Written::Pair(_) => self.value(AsmValue::Anything),
             _ => self.read(written),
         }
     }
@@ -526,9 +527,9 @@ impl Reader {
         if let Some(predicate) = predicate {
             let old = match self.held.get(&register) {
                 Some(&old) => old,
-                None => self.value(Value::Anything),
+                None => self.value(AsmValue::Anything),
             };
-            value = self.value(Value::Of(vec![old, value, predicate]));
+            value = self.value(AsmValue::Of(vec![old, value, predicate]));
         }
         self.held.insert(register, value);
     }
@@ -538,7 +539,7 @@ impl Reader {
             let held = self.held.get(&Ok(position)).copied().filter(|_| self.is_straight);
             let value = match held {
                 Some(value) => value,
-                None => self.value(Value::Anything),
+                None => self.value(AsmValue::Anything),
             };
             self.assembly.results.push(value);
         }

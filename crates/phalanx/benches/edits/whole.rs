@@ -6,7 +6,7 @@ use super::common::{
 };
 use crate::every_fact::FACTS;
 use phalanx::analysis::assumed_facts::AssumedFacts;
-use phalanx::analysis::divergence::{Flow, Rules, solve};
+use phalanx::analysis::divergence::{FlowFacts, Rules, solve};
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
 use phalanx::analysis::lower::{Code, Environment, Library};
@@ -173,7 +173,7 @@ pub(crate) fn overhead(size: usize) {
             };
             let (flow, body, library) = (&function.flow, &function.body, Library::NONE);
             let code = Code { context, header, flow, body, library };
-            let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+            let flow = FlowFacts { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
             let (divergence, kept) = match function.body.id_count() < 1024 {
                 true => {
                     let memory = PrivateMemory::through_calls(code, env, &cfg, &dom);

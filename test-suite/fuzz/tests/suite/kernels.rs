@@ -1,9 +1,9 @@
 //! Executes our kernels, and compares the contents of memory afterwards with a plain computation.
 //!
-//! Each file of kernels is compiled by clang for each of its targets at -O0 and -O2, and its kernels
-//! run in three schedules; with `PHALANX_LONG` also at -O1, and at -O0 for both widths of waves. The results must equal the host's every time ([`host`]). Every
-//! kernel must have such a check, and each check must fail for a device that does nothing or gets a
-//! bit wrong.
+//! Each file of kernels is compiled by clang for each of its targets at -O0 and -O2, and its
+//! kernels run in three schedules; with `PHALANX_LONG` also at -O1, and at -O0 for both widths of
+//! waves. The results must equal the host's every time ([`host`]). Every kernel must have such a
+//! check, and each check must fail for a device that does nothing or gets a bit wrong.
 
 mod device;
 mod host;

@@ -60,7 +60,7 @@ pub(crate) use slots::SlotFacts;
 
 use phalanx_core::{
     affect::Value,
-    divergence::{Flow, Rules, solve},
+    divergence::{FlowFacts, Rules, solve},
 };
 use phalanx_graph::PostDomTree;
 use phalanx_ir::attributes::AttrKind;
@@ -82,7 +82,7 @@ use crate::memory::PrivateMemory;
 pub(crate) fn through(
     code: Code<'_>,
     env: Environment<'_>,
-    (flow, postdom): (Flow<'_>, &PostDomTree),
+    (flow, postdom): (FlowFacts<'_>, &PostDomTree),
     can_part: bool,
 ) -> Option<Through> {
     if !may_be_followed(code, env) {
@@ -122,7 +122,11 @@ pub(crate) fn may_be_followed(code: Code<'_>, env: Environment<'_>) -> bool {
 }
 
 /// The returns, if the result gets an outcome of its own for calls with private objects.
-pub(crate) fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Option<Returns> {
+pub(crate) fn returns(
+    code: Code<'_>,
+    flow: FlowFacts<'_>,
+    postdom: &PostDomTree,
+) -> Option<Returns> {
     let Code { context, header, .. } = code;
     let promises = context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource);
     let is_told = !promises && header.ret != phalanx_ir::Type::VOID;
@@ -132,7 +136,7 @@ pub(crate) fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> 
 /// The facts whose union is the outcome of some parts of an argument: the contents at returns, and
 /// the branches that part threads for returns with different contents.
 pub(crate) fn ends(
-    (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
+    (code, flow, postdom): (Code<'_>, FlowFacts<'_>, &PostDomTree),
     (memory, values): (&PrivateMemory, &PointeeValues),
     parameter: u32,
     ranges: &[Option<(i64, i64)>],

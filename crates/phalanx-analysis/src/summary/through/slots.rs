@@ -1,6 +1,6 @@
 //! Facts about a slot of an argument's object that follow from its SSA form, without a solution.
 
-use phalanx_core::divergence::Flow;
+use phalanx_core::divergence::FlowFacts;
 use phalanx_graph::{Node, PostDomTree};
 use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
@@ -46,7 +46,7 @@ impl SlotFacts {
     /// The facts about all slots, by number. Slots of allocas get default facts. O(touches +
     /// versions of the other slots).
     pub(crate) fn all(
-        graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+        graphs: (Code<'_>, FlowFacts<'_>, &PostDomTree),
         memory: &PrivateMemory,
     ) -> Vec<SlotFacts> {
         Self::of_objects(graphs, memory, |_| true)
@@ -54,7 +54,7 @@ impl SlotFacts {
 
     /// The same, with default facts for all objects for which `is_told` is false.
     pub(crate) fn of_objects(
-        graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+        graphs: (Code<'_>, FlowFacts<'_>, &PostDomTree),
         memory: &PrivateMemory,
         is_told: impl Fn(InstId) -> bool,
     ) -> Vec<SlotFacts> {
@@ -90,7 +90,7 @@ impl SlotFacts {
     /// O(blocks + edges), or O(1) with one return.
     pub(crate) fn find_parting(
         &mut self,
-        (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
+        (code, flow, postdom): (Code<'_>, FlowFacts<'_>, &PostDomTree),
     ) {
         self.parting.clear();
         if self.exits.len() > 1 {
@@ -118,7 +118,7 @@ impl Exit {
 
 impl Made {
     /// Whether the version is made at most once per call.
-    fn is_once(self, code: Code<'_>, flow: Flow<'_>) -> bool {
+    fn is_once(self, code: Code<'_>, flow: FlowFacts<'_>) -> bool {
         let block = match self {
             Made::AtEntry => return true,
             Made::In(block) => Some(block),

@@ -13,7 +13,7 @@ use phalanx_graph::sync::{Carry, SyncView};
 
 use super::control::{Control, ControlGraph, Drawn, JoinEdges, NONE, ReachedTree};
 use super::subject::{Solution, Subject};
-use crate::divergence::Flow;
+use crate::divergence::FlowFacts;
 
 /// What became of the graph.
 #[derive(Debug, Default)]
@@ -192,7 +192,7 @@ impl ControlGraph {
     pub(super) fn redraw(
         &mut self,
         carry: &Carry<'_>,
-        (view, flow): (&mut SyncView<'_>, Flow<'_>),
+        (view, flow): (&mut SyncView<'_>, FlowFacts<'_>),
         known: &Solution,
         carried: &mut Carried,
     ) {
@@ -276,7 +276,7 @@ impl ControlGraph {
 
     fn redraw_one(
         &mut self,
-        (view, flow): (&mut SyncView<'_>, Flow<'_>),
+        (view, flow): (&mut SyncView<'_>, FlowFacts<'_>),
         known: &Solution,
         cause: Subject,
         carried: &mut Carried,

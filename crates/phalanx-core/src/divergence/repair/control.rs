@@ -11,7 +11,7 @@ use phalanx_graph::{CycleId, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::subject::Subject;
-use crate::divergence::Flow;
+use crate::divergence::FlowFacts;
 use crate::divergence::precise::has_exits;
 
 /// In place of a number.
@@ -111,16 +111,16 @@ impl ReachedTree {
 /// Whether a cycle is an outermost irreducible one, and from no block of it edges lead to different
 /// blocks outside: then threads that run apart in it leave by each edge apart, whatever terminators
 /// do.
-pub(super) fn is_plain_region(view: &SyncView<'_>, flow: Flow<'_>, cycle: CycleId) -> bool {
+pub(super) fn is_plain_region(view: &SyncView<'_>, flow: FlowFacts<'_>, cycle: CycleId) -> bool {
     is_region(view, flow, cycle) && has_plain_exits(flow, cycle)
 }
 
-fn is_region(view: &SyncView<'_>, flow: Flow<'_>, cycle: CycleId) -> bool {
+fn is_region(view: &SyncView<'_>, flow: FlowFacts<'_>, cycle: CycleId) -> bool {
     view.region_around(flow.cycles.header(cycle)) == Some(cycle)
 }
 
 /// O(blocks and edges of the cycle).
-fn has_plain_exits(flow: Flow<'_>, cycle: CycleId) -> bool {
+fn has_plain_exits(flow: FlowFacts<'_>, cycle: CycleId) -> bool {
     !flow.cycles.blocks(cycle).iter().any(|&block| has_exits(flow, block, cycle))
 }
 
@@ -221,7 +221,7 @@ impl ControlGraph {
     pub(super) fn of_branch(
         &mut self,
         view: &mut SyncView<'_>,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         block: Node,
     ) -> &[u32] {
         if self.branches.len() <= block.index() {
@@ -245,7 +245,7 @@ impl ControlGraph {
     pub(super) fn of_control(
         &mut self,
         view: &mut SyncView<'_>,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         number: u32,
     ) -> &[u32] {
         if self.successors[number as usize].is_none() {
@@ -392,7 +392,7 @@ impl ControlGraph {
 
     fn draw(
         &mut self,
-        (view, flow): (&SyncView<'_>, Flow<'_>),
+        (view, flow): (&SyncView<'_>, FlowFacts<'_>),
         answer: &[Consequence],
         left: Option<CycleId>,
         drawn: &mut Vec<u32>,

@@ -28,7 +28,7 @@ use super::state::{GivenUp, State, Uses, assumed, exits, grow};
 use super::subject::{Subject, Subjects, subject};
 use super::table::EditableTable;
 use crate::affect::{User, Value};
-use crate::divergence::{Divergence, Flow, TemporalUse};
+use crate::divergence::{Divergence, FlowFacts, TemporalUse};
 
 /// What is to be examined because of the control flow.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl State {
     /// `moved` is in other blocks of the same cycles.
     pub(super) fn update_flow(
         &mut self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         (old, carry): (&SyncView<'_>, &Carry<'_>),
         (table, moved): (&EditableTable, &[Value]),
         answer: &mut Arc<Divergence>,
@@ -131,7 +131,7 @@ impl State {
 
     /// Whether threads that run apart in a region still leave it by each edge apart. What is a
     /// region no longer has nothing that says that they do.
-    fn has_plain_regions(&self, flow: Flow<'_>, view: &SyncView<'_>) -> bool {
+    fn has_plain_regions(&self, flow: FlowFacts<'_>, view: &SyncView<'_>) -> bool {
         let is_region = |region| view.region_around(flow.cycles.header(region)) == Some(region);
         let mut regions = self.graph.assumed.keys().filter(|region| is_region(**region));
         regions.all(|&region| is_plain_region(view, flow, region))
@@ -226,7 +226,7 @@ impl State {
 /// outside of others.
 fn examine_recycled(
     carry: &Carry<'_>,
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
     table: &EditableTable,
     examined: &mut Examined,
 ) {

@@ -61,7 +61,7 @@ use self::state::{GivenUp, State};
 use self::subject::Subject;
 pub use self::table::{EditableTable, Image};
 use crate::affect::Value;
-use crate::divergence::{Divergence, Flow, ValueTable};
+use crate::divergence::{Divergence, FlowFacts, ValueTable};
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Retained {
     ///
     /// # Errors
     /// When the function cannot be followed.
-    pub fn new(flow: Flow<'_>, table: ValueTable) -> Result<Self, Unfit> {
+    pub fn new(flow: FlowFacts<'_>, table: ValueTable) -> Result<Self, Unfit> {
         Self::of(flow, EditableTable::new(table))
     }
 
@@ -113,7 +113,7 @@ impl Retained {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn of(flow: Flow<'_>, mut table: EditableTable) -> Result<Self, Unfit> {
+    pub fn of(flow: FlowFacts<'_>, mut table: EditableTable) -> Result<Self, Unfit> {
         table.grow(0, flow.cfg.node_count());
         table.forget_edits();
         let mut state = State::new(flow, &table)?;
@@ -124,7 +124,7 @@ impl Retained {
     /// Whether a function with this answer can be followed, as far as its irreducible regions are
     /// concerned. Cheap.
     #[must_use]
-    pub fn is_possible(flow: Flow<'_>, answer: &Divergence) -> bool {
+    pub fn is_possible(flow: FlowFacts<'_>, answer: &Divergence) -> bool {
         let view = || SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let mut assumed = answer.assumed.iter();
         assumed.all(|(cycle, _)| control::is_plain_region(&view(), flow, *cycle))
@@ -133,7 +133,7 @@ impl Retained {
     /// Whether a function with this graph can be followed whatever diverges in it, as far as its
     /// irreducible regions are concerned. Cheap.
     #[must_use]
-    pub fn is_always_possible(flow: Flow<'_>) -> bool {
+    pub fn is_always_possible(flow: FlowFacts<'_>) -> bool {
         let cycles = flow.cycles;
         if cycles.all_reducible() {
             return true;
@@ -148,7 +148,7 @@ impl Retained {
     /// Whether cycles are nested too deeply for incremental updates of a function with this number
     /// of values. Cheap.
     #[must_use]
-    pub fn is_too_deep(flow: Flow<'_>, values: usize) -> bool {
+    pub fn is_too_deep(flow: FlowFacts<'_>, values: usize) -> bool {
         !Levels::is_possible(flow.cycles, values)
     }
 
@@ -217,7 +217,7 @@ impl Retained {
     /// # Errors
     /// What is wrong.
     #[cfg(any(test, feature = "testing"))]
-    pub fn check_rules(mut self, flow: Flow<'_>) -> Result<(), String> {
+    pub fn check_rules(mut self, flow: FlowFacts<'_>) -> Result<(), String> {
         let values = (0..self.table.len() as u32).map(Subject::Value);
         let branches = (0..self.table.block_count() as u32).map(Subject::Branch);
         let controls = (0..self.state.graph.len() as u32).map(Subject::Control);
@@ -230,7 +230,7 @@ impl Retained {
     ///
     /// # Errors
     /// When the function can be followed no longer; then this is of no use any more.
-    pub fn rebuild(&mut self, flow: Flow<'_>) -> Result<Outcome, Unfit> {
+    pub fn rebuild(&mut self, flow: FlowFacts<'_>) -> Result<Outcome, Unfit> {
         if self.table.is_full() {
             return Err(Unfit::Full);
         }
@@ -253,7 +253,7 @@ impl Retained {
     /// As [`rebuild`](Self::rebuild).
     pub fn repair_flow(
         &mut self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         touched: Option<&[Node]>,
     ) -> Result<Outcome, Unfit> {
         self.table.grow(0, flow.cfg.node_count());
@@ -263,7 +263,7 @@ impl Retained {
     }
 
     /// How many subjects were visited, or nothing when everything must be derived again.
-    fn update_flow(&mut self, flow: Flow<'_>, touched: Option<&[Node]>) -> Option<usize> {
+    fn update_flow(&mut self, flow: FlowFacts<'_>, touched: Option<&[Node]>) -> Option<usize> {
         let old = self.graph.view();
         let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let carry = Carry::new(&old, &new, touched)?;
@@ -281,7 +281,7 @@ impl Retained {
     ///
     /// # Errors
     /// As [`rebuild`](Self::rebuild).
-    pub fn repair(&mut self, flow: Flow<'_>) -> Result<Outcome, Unfit> {
+    pub fn repair(&mut self, flow: FlowFacts<'_>) -> Result<Outcome, Unfit> {
         self.table.settle_moves(|_, _| false);
         let repaired = self.state.repair(flow, &self.table, &mut self.answer);
         self.table.forget_edits();
@@ -292,6 +292,6 @@ impl Retained {
     }
 }
 
-fn copy(flow: Flow<'_>) -> Arc<GraphCopy> {
+fn copy(flow: FlowFacts<'_>) -> Arc<GraphCopy> {
     flow.sync.copy_graph(flow.cfg, flow.dom, flow.cycles)
 }

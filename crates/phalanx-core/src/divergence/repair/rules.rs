@@ -16,13 +16,13 @@ use super::regions::Members;
 use super::subject::{Known, Subject, subject};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
-use crate::divergence::Flow;
+use crate::divergence::FlowFacts;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::selection::{Keys, Selections};
 
 /// What is known, and what it is known from.
 pub(super) struct DivergenceRules<'r, 'f> {
-    pub(super) flow: Flow<'f>,
+    pub(super) flow: FlowFacts<'f>,
     pub(super) view: SyncView<'f>,
     pub(super) table: &'r EditableTable,
     pub(super) graph: &'r mut ControlGraph,

@@ -27,7 +27,7 @@ use crate::affect::{User, UserKind, Value};
 use crate::divergence::assumed::outermost;
 use crate::divergence::naming::choose;
 use crate::divergence::selection::Selections;
-use crate::divergence::{Divergence, Flow, TemporalUse};
+use crate::divergence::{Divergence, FlowFacts, TemporalUse};
 
 /// It was too much, or cannot be followed: start from scratch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(flow: Flow<'_>, table: &EditableTable) -> Result<Self, Unfit> {
+    pub(super) fn new(flow: FlowFacts<'_>, table: &EditableTable) -> Result<Self, Unfit> {
         let cycles = flow.cycles;
         if !Levels::is_possible(cycles, table.len()) {
             return Err(Unfit::TooLarge);
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// How large the graph of consequences may become.
-    pub(super) fn room(flow: Flow<'_>) -> usize {
+    pub(super) fn room(flow: FlowFacts<'_>) -> usize {
         4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count())
     }
 
@@ -101,7 +101,7 @@ impl State {
     /// What is known, and what it follows from.
     pub(super) fn rules<'r, 'f>(
         &'r mut self,
-        flow: Flow<'f>,
+        flow: FlowFacts<'f>,
         table: &'r EditableTable,
     ) -> (&'r mut Solution, DivergenceRules<'r, 'f>) {
         let rules = DivergenceRules {
@@ -121,7 +121,11 @@ impl State {
     }
 
     /// The answer from the facts.
-    pub(super) fn whole_answer(&mut self, flow: Flow<'_>, table: &EditableTable) -> Divergence {
+    pub(super) fn whole_answer(
+        &mut self,
+        flow: FlowFacts<'_>,
+        table: &EditableTable,
+    ) -> Divergence {
         let sets =
             |class| -> Vec<SourceSet> { self.known.all(class).map(SourceSet::from_bits).collect() };
         let mut answer = Divergence {
@@ -154,7 +158,7 @@ impl State {
 
     pub(super) fn repair(
         &mut self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         table: &EditableTable,
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
@@ -168,7 +172,7 @@ impl State {
     /// that as well: these subjects and uses.
     pub(super) fn update(
         &mut self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         table: &EditableTable,
         (is_same_graph, changed, uses): (bool, &mut Subjects, &mut Uses),
         answer: &mut Arc<Divergence>,
@@ -207,7 +211,7 @@ impl State {
     /// otherwise than before, and to `uses` those that may.
     fn update_levels(
         &mut self,
-        flow: Flow<'_>,
+        flow: FlowFacts<'_>,
         table: &EditableTable,
         (is_same_graph, changed, uses): (bool, &mut Subjects, &mut Uses),
         limits: Limits,
@@ -357,7 +361,7 @@ fn update(
 pub(super) fn assumed(
     graph: &ControlGraph,
     known: &Solution,
-    flow: Flow<'_>,
+    flow: FlowFacts<'_>,
 ) -> Vec<(CycleId, SourceSet)> {
     let sources = |number: &u32| SourceSet::from_bits(known.get(Subject::Control(*number)));
     let all: Vec<_> =

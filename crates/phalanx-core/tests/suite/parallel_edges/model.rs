@@ -3,7 +3,8 @@
 use phalanx_core::block_graph::{Block, BlockGraph, Edge};
 use phalanx_core::divergence::repair::Retained;
 use phalanx_core::divergence::{
-    Definition, Divergence, Flow, Incoming, PhiKey, Rules, ValueTable, ValueTableBuilder, solve,
+    Definition, Divergence, FlowFacts, Incoming, PhiKey, Rules, ValueTable, ValueTableBuilder,
+    solve,
 };
 use phalanx_core::{SourceSet, Value};
 use phalanx_graph::sync::SyncDependence;
@@ -26,8 +27,8 @@ impl Graphs {
         Self { cfg, dom, cycles, sync }
     }
 
-    pub(crate) fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    pub(crate) fn flow(&self) -> FlowFacts<'_> {
+        FlowFacts { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 

@@ -3,7 +3,7 @@
 use phalanx_core::SourceSet;
 use phalanx_core::divergence::repair::{Image, Retained};
 use phalanx_core::divergence::{
-    Definition, Flow, Incoming, PhiKey, Value, ValueTable, ValueTableBuilder,
+    Definition, FlowFacts, Incoming, PhiKey, Value, ValueTable, ValueTableBuilder,
 };
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
@@ -92,8 +92,8 @@ impl Model {
         Self { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
     }
 
-    pub(super) fn flow(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    pub(super) fn flow(&self) -> FlowFacts<'_> {
+        FlowFacts { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 
     pub(super) fn table(&self) -> ValueTable {

@@ -1,8 +1,8 @@
 //! Races in workgroup memory: our kernels have none, and without one of their barriers they do.
 //!
-//! Each third barrier of each file is left out, one at a time, and each one with `PHALANX_LONG`. The kernel is executed with the inputs
-//! of its check, and racing accesses are recorded. Then `phalanx check` examines the same text, and
-//! its findings are compared with the recorded races.
+//! Each third barrier of each file is left out, one at a time, and each one with `PHALANX_LONG`.
+//! The kernel is executed with the inputs of its check, and racing accesses are recorded. Then
+//! `phalanx check` examines the same text, and its findings are compared with the recorded races.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
