@@ -8,6 +8,9 @@
 //! @tile = internal addrspace(3) global [16 x [16 x float]] undef    ; 16 x 16 threads are tried
 //! ```
 //!
+//! An array may have a border around what the threads of a workgroup have, so that size is tried as
+//! well. By itself it is no evidence: findings count only if a size of another kind has them, too.
+//!
 //! Dimensions on which no address of workgroup memory depends have one thread
 //! ([`axes`](super::axes)). Sizes that do not fit an array of several dimensions are left out.
 //!
@@ -24,33 +27,55 @@ const MOST: u64 = 1024;
 /// How many sizes are tried.
 const SIZES: usize = 4;
 
+/// A size of workgroups that is tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Size {
+    pub(super) extents: [u32; 3],
+    /// Whether it is that of an array without its border.
+    pub(super) has_border: bool,
+}
+
+impl Size {
+    fn new(extents: [u32; 3]) -> Size {
+        Size { extents, has_border: false }
+    }
+
+    fn without_border(extents: [u32; 3]) -> Size {
+        Size { extents, has_border: true }
+    }
+}
+
 /// The sizes of workgroups that are tried, and whether there is only one possible size.
-pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>, bool) {
+pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<Size>, bool) {
     let launch = functions.program.launch;
     // Smaller workgroups at the edge of the grid do not count: others have the full size.
     let full = LaunchFacts { uniform_work_group_size: true, ..launch.clone() };
     if let Some(size) = exact_size(&full) {
-        return (vec![size], true);
+        return (vec![Size::new(size)], true);
     }
     let axes = axes::of_workgroup_memory(functions);
     let all_extents: Vec<Vec<u32>> = tiles.iter().map(|&tile| extents(functions, tile)).collect();
     // Sizes that fit the arrays. Arrays smaller than a warp are more likely to be tables.
-    let mut sizes: Vec<[u32; 3]> = Vec::new();
+    let mut sizes: Vec<Size> = Vec::new();
     for extents in &all_extents {
         match (axes, &extents[..]) {
-            ([_, false, false], &[length]) => sizes.push([length, 1, 1]),
-            ([false, true, false], &[length] | &[length, _]) => sizes.push([1, length, 1]),
+            ([_, false, false], &[length]) => sizes.push(Size::new([length, 1, 1])),
+            ([false, true, false], &[length] | &[length, _]) => {
+                sizes.push(Size::new([1, length, 1]));
+            }
             ([_, true, false], &[rows, columns]) => {
                 // A row may have one more element than needed, so that columns use all banks.
                 let columns = columns & !1;
-                sizes.push([columns, rows, 1]);
+                sizes.push(Size::new([columns, rows, 1]));
                 // With a border on both sides.
-                sizes.push([columns.saturating_sub(2), rows.saturating_sub(2), 1]);
+                let inner = [columns.saturating_sub(2), rows.saturating_sub(2), 1];
+                sizes.push(Size::without_border(inner));
             }
             // Without a border, with one on one side, and with one on both.
             ([_, _, true], &[planes, rows, columns]) => {
                 let size = [columns, rows, planes];
-                sizes.extend([0, 1, 2].map(|by| size.map(|extent| extent.saturating_sub(by))));
+                let less = |by| Size::without_border(size.map(|extent| extent.saturating_sub(by)));
+                sizes.extend([Size::new(size), less(1), less(2)]);
             }
             _ => {}
         }
@@ -59,18 +84,19 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
     // What `__launch_bounds__` allows at most is what the kernel is made for.
     if let Some(most) = launch.max_threads().and_then(|most| u32::try_from(most).ok()) {
         match axes {
-            [_, false, false] => sizes.push([most, 1, 1]),
-            [false, true, false] => sizes.push([1, most, 1]),
-            [_, true, false] if most == 1024 => sizes.push([32, 32, 1]),
+            [_, false, false] => sizes.push(Size::new([most, 1, 1])),
+            [false, true, false] => sizes.push(Size::new([1, most, 1])),
+            [_, true, false] if most == 1024 => sizes.push(Size::new([32, 32, 1])),
             _ => {}
         }
     }
-    sizes.extend_from_slice(match axes {
-        [_, false, false] => &[[256, 1, 1], [128, 1, 1]],
-        [false, true, false] => &[[1, 256, 1], [1, 128, 1]],
-        [_, true, false] => &[[16, 16, 1], [32, 8, 1]],
-        _ => &[[8, 8, 4], [4, 4, 4]],
-    });
+    let usual = match axes {
+        [_, false, false] => [[256, 1, 1], [128, 1, 1]],
+        [false, true, false] => [[1, 256, 1], [1, 128, 1]],
+        [_, true, false] => [[16, 16, 1], [32, 8, 1]],
+        _ => [[8, 8, 4], [4, 4, 4]],
+    };
+    sizes.extend(usual.map(Size::new));
     // Clang bounds OpenCL kernels for AMD by 256 unless the program says otherwise.
     let is_amd = functions.program.target.architecture() == Architecture::Amdgcn;
     let is_stated = !(is_amd && launch.max_threads() == Some(256));
@@ -85,14 +111,16 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
                     && size[axis].is_multiple_of(launch.extent_divisor(axis).max(1))
             })
     };
-    let mut kept: Vec<[u32; 3]> = Vec::new();
+    let mut kept: Vec<Size> = Vec::new();
     for (at, size) in sizes.into_iter().enumerate() {
-        if is_possible(at, &size) && !kept.contains(&size) {
-            kept.push(size);
+        match kept.iter_mut().find(|other| other.extents == size.extents) {
+            Some(same) => same.has_border &= size.has_border,
+            None if is_possible(at, &size.extents) => kept.push(size),
+            None => {}
         }
     }
     // With one index for several dimensions of an array, no size has to fit.
-    let fits = |size: &[u32; 3]| all_extents.iter().all(|extents| fits(*size, extents));
+    let fits = |size: &Size| all_extents.iter().all(|extents| fits(size.extents, extents));
     if (axes[1] || axes[2]) && kept.iter().any(fits) {
         kept.retain(fits);
     }
@@ -105,7 +133,7 @@ pub(super) fn sizes(functions: &Functions<'_>, tiles: &[Type]) -> (Vec<[u32; 3]>
             [false, true, false] => [1, most, 1],
             _ => [8, most / 8, 1],
         };
-        kept.extend(is_possible(0, &largest).then_some(largest));
+        kept.extend(is_possible(0, &largest).then(|| Size::new(largest)));
     }
     (kept, false)
 }

@@ -114,17 +114,18 @@ pub fn findings(program: Program<'_>) -> Found {
     let tiles = tiles(&functions);
     let (sizes, is_exact) = launches::sizes(&functions, &tiles);
     let mut all: Vec<(usize, ByPlace)> = Vec::new();
+    let mut is_evident = false;
     let mut fuel = FUEL;
     let mut gave_up = false;
     let mut left_out = LeftOut::new(&functions);
     // If no size of workgroups is tried, nothing is executed.
     left_out.is_cut = sizes.is_empty();
-    let is_alone = sizes == [[1; 3]];
+    let is_alone = sizes.iter().all(|size| size.extents == [1; 3]) && !sizes.is_empty();
     // Small ones first: if one has no findings, larger ones need not be executed.
-    let mut by_threads: Vec<(usize, [u32; 3])> = sizes.into_iter().enumerate().collect();
-    by_threads.sort_by_key(|(_, size)| size.iter().product::<u32>());
+    let mut by_threads: Vec<(usize, launches::Size)> = sizes.into_iter().enumerate().collect();
+    by_threads.sort_by_key(|(_, size)| size.extents.iter().product::<u32>());
     for (order, size) in by_threads {
-        let mut search = Search::new(&functions, size, is_exact, fuel);
+        let mut search = Search::new(&functions, size.extents, is_exact, fuel);
         search.left_out = left_out;
         search.execute();
         fuel = search.fuel;
@@ -133,6 +134,7 @@ pub fn findings(program: Program<'_>) -> Found {
         // A kernel is not launched in a size for which it leaves its arrays.
         if is_exact || !search.leaves_by_size {
             let has_none = search.found.is_empty();
+            is_evident |= !size.has_border;
             all.push((order, search.found));
             if has_none {
                 break;
@@ -141,6 +143,9 @@ pub fn findings(program: Program<'_>) -> Found {
     }
     all.sort_by_key(|(order, _)| *order);
     let mut all = in_all(all.into_iter().map(|(_, found)| found).collect());
+    if !is_evident {
+        all.clear();
+    }
     // What no thread writes, more threads may write.
     all.retain(|&(rule, ..), _| is_exact || rule != Rule::ReadBeforeWritten);
     if !is_exact && all.values().any(|finding| depends_on_size(&functions, finding)) {
