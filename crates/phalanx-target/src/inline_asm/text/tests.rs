@@ -8,9 +8,9 @@ use super::*;
 
 fn value(read: &Assembly, id: Id) -> String {
     match &read.values[id] {
-        Value::Argument(position) => format!("argument {position}"),
-        Value::Integer(number) => number.to_string(),
-        Value::Of(_) => {
+        AsmValue::Argument(position) => format!("argument {position}"),
+        AsmValue::Integer(number) => number.to_string(),
+        AsmValue::Of(_) => {
             let Origins { mut arguments, operations, is_anything } = read.origins(id);
             arguments.sort_unstable();
             let operations: Vec<&str> =
@@ -20,10 +20,10 @@ fn value(read: &Assembly, id: Id) -> String {
                 false => format!("of {arguments:?} {operations:?}"),
             }
         }
-        Value::Result { operation, index } => {
+        AsmValue::Result { operation, index } => {
             format!("{} {index}", read.operations[*operation].intrinsic.base)
         }
-        Value::Anything => "anything".to_owned(),
+        AsmValue::Anything => "anything".to_owned(),
     }
 }
 
