@@ -65,6 +65,9 @@ impl Explainer<'_> {
                 let called = self.inst_of(link.fact).and_then(|inst| self.called(inst));
                 // A source with a name of its own says what was called.
                 match called.filter(|_| is_unknown(link.source)) {
+                    Some(text) if text.starts_with("asm ") => {
+                        format!("{what} is the result of inline assembly: {source}")
+                    }
                     Some(callee) => format!("{what} is the result of a call of {callee}: {source}"),
                     None => format!("{what} is the result of a call: {source}"),
                 }

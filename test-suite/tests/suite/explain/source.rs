@@ -184,7 +184,18 @@ __global__ void k(int *out, int n) {
   out[a] = n;
 }
 ";
-    check(("k.cu", text), "k a", expect![[""]]);
+    check(
+        ("k.cu", text),
+        "k a",
+        expect![[r#"
+        k.cu:3:11: note: `a` (%3) is divergent: it can differ between threads of a wave; it is the source itself
+        k.cu:3:11: because: 1. `a` (%3) is the result of a call of `other`: a value that may differ between any two threads
+          |
+        3 |   int a = other(n);
+          |           ^^^^^
+          = line 10 of the IR: %3 = tail call noundef i32 @_Z5otheri(i32 noundef %1) #2
+    "#]],
+    );
 }
 
 #[test]
