@@ -79,9 +79,10 @@ fn looks(opcode: Opcode) -> bool {
 /// Whether a rule may look at the block of an instruction that was moved from another one: its own,
 /// or one that reads it.
 ///
-/// A rule compares the blocks of an instruction and of what it reads. Where both have been in one
-/// block, and one was moved, that comes out otherwise. The rules of calls and of comparisons with
-/// what grows in a loop also ask whether what they read is in the entry.
+/// Some rules ask whether an instruction and what it reads are in one block, which changes if one
+/// of the two was moved and the other was left behind. The rules of calls and of comparisons with
+/// what grows in a loop also ask whether what they read is in the entry: a split moves instructions
+/// out of the entry, a merge into it.
 fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
     let Code { body, flow, .. } = code;
     let opcode = |inst: InstId| body.inst(inst).opcode;
@@ -98,7 +99,7 @@ fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
     is_own
         || opcode(inst).is_terminator()
         || body.operands(inst).iter().filter_map(|of| of.as_inst()).any(is_left)
-        || flow.entry() == Some(before)
+        || (flow.entry() == Some(before) || flow.entry() == body.block_of(inst))
             && body.uses_of(inst.into()).any(|of| match opcode(of.user) {
                 Opcode::Call | Opcode::Invoke | Opcode::Phi => true,
                 Opcode::Add | Opcode::Sub => reads_phi(of.user),

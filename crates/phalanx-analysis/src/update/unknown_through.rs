@@ -56,6 +56,7 @@ impl UnknownThrough {
         self.stamp = stamp;
         updated.is_some() && !Seeded::is_known_by_updated(&self.memory)
     }
+
     /// Brings memory up to date after an edit of the graph. None if that cannot be done.
     fn in_other_graph(&mut self, subject: &Subject<'_>, changes: Changes<'_>) -> Option<Changed> {
         let Subject { code, env, flow: FlowFacts { cfg, dom, .. }, stamp, .. } = *subject;
