@@ -48,6 +48,7 @@
 
 mod assumed;
 pub(crate) mod by_block;
+pub(crate) mod consequences;
 pub(crate) mod invariance;
 pub(crate) mod liveout;
 pub(crate) mod llvm;
@@ -72,7 +73,7 @@ use phalanx_graph::{Cfg, Cycles, DomTree};
 
 pub use crate::affect::{AffectMap, User, UserKind, Value};
 #[cfg(any(test, feature = "testing"))]
-pub use precise::omitted::Omitted;
+pub use consequences::omitted::Omitted;
 pub use result::{Divergence, TemporalUse};
 pub use sets::SourceSets;
 pub use table::{

@@ -206,7 +206,7 @@ impl<'a> Rules<'a> {
             self.marks.mark_value(value, sources);
         } else if self.fixes.assumed_always_uniform {
             for &user in table.affects().users(value) {
-                if self.marks.block_of(user) != table.block(value) {
+                if table.block_of(user) != table.block(value) {
                     self.unlisted.push(TemporalUse { value, user, cycle, sources });
                     self.marks.mark_use(user, sources);
                 }
@@ -259,7 +259,7 @@ impl<'a> Rules<'a> {
         for value in self.values_in(cycle) {
             let block = table.block(value);
             for &user in table.affects().users(value) {
-                if cycles.contains(cycle, self.marks.block_of(user)) {
+                if cycles.contains(cycle, self.marks.table.block_of(user)) {
                     continue;
                 }
                 let next = exits.get(exits.partition_point(|&tin| Some(tin) < dom.tin(block)));

@@ -65,12 +65,6 @@ impl<'a> Marks<'a> {
         self.values[value.index()]
     }
 
-    /// The sources of a terminator so far.
-    #[inline]
-    pub(crate) fn terminator(&self, block: Node) -> SourceSet {
-        self.terminators[block.index()]
-    }
-
     #[inline]
     fn grow(&mut self, value: Value, sources: SourceSet) {
         let i = value.index();
@@ -141,14 +135,6 @@ impl<'a> Marks<'a> {
         let table = self.table;
         for &user in table.affects().users(value) {
             self.mark_use(user, sources);
-        }
-    }
-
-    /// The block where a user stands.
-    pub(crate) fn block_of(&self, user: User) -> Node {
-        match user.kind() {
-            UserKind::Value(value) => self.table.block(value),
-            UserKind::Terminator(block) => block,
         }
     }
 

@@ -245,6 +245,15 @@ impl ValueTable {
         self.block[value.index()]
     }
 
+    /// The block where a user stands.
+    #[inline]
+    pub(crate) fn block_of(&self, user: User) -> Node {
+        match user.kind() {
+            UserKind::Value(value) => self.block(value),
+            UserKind::Terminator(block) => block,
+        }
+    }
+
     /// The sources that the definition introduces.
     #[inline]
     #[must_use]

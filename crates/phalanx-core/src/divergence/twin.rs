@@ -131,7 +131,7 @@ impl Twin<'_> {
         let table = self.rules.marks.table;
         let Some(level) = self.level(branch, value) else { return };
         for &user in table.affects().users(value) {
-            let place = self.rules.marks.block_of(user);
+            let place = self.rules.marks.table.block_of(user);
             if !self.is_outside(branch, level, place) {
                 continue;
             }

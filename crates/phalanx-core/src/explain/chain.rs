@@ -7,8 +7,9 @@ use phalanx_graph::{Node, PostDomTree};
 use super::search::{Derived, Entry, NONE};
 use super::ways::ways;
 use super::{Cause, Derivations, Fact, Link, Separation};
-use crate::affect::{User, UserKind, Value};
+use crate::affect::{User, Value};
 use crate::control::Walk;
+use crate::divergence::consequences::ControlFact;
 use crate::divergence::{FlowFacts, ValueTable};
 
 impl Derivations {
@@ -171,7 +172,9 @@ impl Reader<'_> {
             _ => Node::from_raw(0),
         };
         match (entry.fact, before.fact) {
-            (Derived::Use(value, user), _) => self.temporal(number, value, self.block_of(user)),
+            (Derived::Use(value, user), _) => {
+                self.temporal(number, value, self.table.block_of(user))
+            }
             (_, Derived::Use(value, _)) => self.temporal(entry.cause, value, block),
             _ => {
                 let mut trail = self.trail(entry.cause);
@@ -210,7 +213,7 @@ impl Reader<'_> {
         let view = SyncView::new(self.flow.sync, self.flow.cfg, self.flow.dom, self.flow.cycles);
         let mut separation =
             Separation { branch: Node::from_raw(0), exit: None, apart_in: None, ways: None };
-        let is_assumed = matches!(self.entry(from).fact, Derived::Assumed(_));
+        let is_assumed = matches!(self.entry(from).fact, Derived::Control(ControlFact::Assumed(_)));
         let mut at = from;
         loop {
             let entry = self.entry(at);
@@ -219,22 +222,15 @@ impl Reader<'_> {
                     separation.branch = branch;
                     return Trail { end: at, separation, is_assumed };
                 }
-                Derived::Exit(edge) => {
+                Derived::Control(ControlFact::Exit(edge)) => {
                     separation.exit.get_or_insert_with(|| view.ends(edge));
                 }
-                Derived::Assumed(cycle) => {
+                Derived::Control(ControlFact::Assumed(cycle)) => {
                     separation.apart_in.get_or_insert(cycle);
                 }
                 _ => {}
             }
             at = entry.cause;
-        }
-    }
-
-    fn block_of(&self, user: User) -> Node {
-        match user.kind() {
-            UserKind::Value(value) => self.table.block(value),
-            UserKind::Terminator(block) => block,
         }
     }
 

@@ -12,12 +12,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::subject::Subject;
 use crate::divergence::FlowFacts;
-use crate::divergence::precise::has_exits;
+use crate::divergence::consequences::has_exits;
 
 /// In place of a number.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Something that can be known about control flow, for some sources. As the facts of `precise`.
+/// Something that can be known about control flow, for some sources. As
+/// [`ControlFact`](crate::divergence::consequences::ControlFact).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Control {
     /// Threads that went different ways meet in the block, over all edges.
