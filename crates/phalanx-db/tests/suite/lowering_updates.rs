@@ -131,6 +131,14 @@ fn listing(table: &ValueTable) -> Vec<String> {
     lines
 }
 
+/// Names the first thing that two tables say otherwise.
+fn assert_same(updated: &ValueTable, fresh: &ValueTable, after: &str) {
+    let (updated, fresh) = (listing(updated), listing(fresh));
+    let other = updated.iter().zip(&fresh).find(|(updated, fresh)| updated != fresh);
+    assert_eq!(other, None, "{after}");
+    assert_eq!(updated.len(), fresh.len(), "{after}");
+}
+
 fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usize) -> usize {
     let mut function = function.clone();
     let Some(graph) = Graph::new(&function) else { return 0 };
@@ -171,7 +179,7 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
                 true => neighbours.update_as_llvm(code, env, &changed, retained.table()),
             }
             let fresh = lower(&function);
-            assert_eq!(listing(&retained.table().to_table()), listing(&fresh), "{as_llvm}");
+            assert_same(&retained.table().to_table(), &fresh, &format!("{as_llvm}"));
             if retained.repair(graph.flow()).is_err() {
                 break;
             }
@@ -183,11 +191,13 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
 }
 
 /// Segments of straight code, a conditional and a loop each, enough of them for a function that is
-/// followed.
+/// followed. A call whose result does not depend on its argument reads the argument nevertheless,
+/// unless that is computed in the entry, into which the first segment may be merged.
 fn large(segments: usize) -> String {
     let mut text = String::from(
         "target triple = \"amdgcn-amd-amdhsa\"\n\
          declare i32 @llvm.amdgcn.workitem.id.x()\n\
+         declare i32 @llvm.amdgcn.readfirstlane.i32(i32)\n\
          define amdgpu_kernel void @large(ptr addrspace(1) %p, i32 %n) {\n\
          entry:\n  %x = call i32 @llvm.amdgcn.workitem.id.x()\n  %v0 = add i32 %n, 1\n  br label %a1\n",
     );
@@ -202,7 +212,8 @@ fn large(segments: usize) -> String {
              l{i}:\n  %k{i} = phi i32 [ %m{i}, %a{i} ], [ %t{i}, %b{i} ], [ %d{i}, %l{i} ]\n  \
              %d{i} = add i32 %k{i}, 1\n  %e{i} = icmp slt i32 %d{i}, %s{i}\n  \
              br i1 %e{i}, label %l{i}, label %f{i}\n\
-             f{i}:\n  %v{i} = sub i32 %d{i}, %s{i}\n  br label %a{}\n",
+             f{i}:\n  %r{i} = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %w{i})\n  \
+             %q{i} = add i32 %r{i}, %s{i}\n  %v{i} = sub i32 %d{i}, %q{i}\n  br label %a{}\n",
             i + 1
         ));
     }
@@ -369,6 +380,7 @@ fn check_updater(text: &str) {
                 Sources::Llvm => lower::as_llvm(code, env),
             };
             let without = is_assumed.then(|| solve(graph.flow(), &table, Rules::Precise));
+            let fresh = table.clone();
             assumed_facts.apply(code.header, &mut table);
             let scratch = solve(graph.flow(), &table, Rules::Precise);
             if let Some(without) = without {
@@ -396,6 +408,10 @@ fn check_updater(text: &str) {
             let is_plain = assumed_facts == AssumedFacts::default();
             assert_eq!(table.is_some(), is_plain, "round {round}");
             if let Some(table) = table {
+                // Versions of memory are numbered in another order.
+                if !has_memory {
+                    assert_same(&table, &fresh, &format!("{how:?}, round {round}"));
+                }
                 assert!(solve(graph.flow(), &table, Rules::Precise) == scratch, "round {round}");
             }
             let other = Stamp { position: stamp.position + 1, ..stamp };

@@ -4,7 +4,7 @@
 use super::goes_round;
 use phalanx_analysis::lower::{Code, Library};
 use phalanx_ir::inst::{InstFlags, Opcode, OperandRange};
-use phalanx_ir::{Body, Context, Function, InstData, InstId, Type, Value};
+use phalanx_ir::{BlockId, Body, Context, Function, InstData, InstId, Type, Value};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -142,8 +142,82 @@ pub(super) fn edits(
     }
 }
 
-/// Splits a block, or lets a branch go one way; what changed.
+/// Moves the instructions of a block that is entered from one other block to the end of that one,
+/// and leaves it unreachable; what changed.
+fn merge(function: &mut Function, block: BlockId) -> Vec<InstId> {
+    let mut changed = Vec::new();
+    let &[next] = function.flow.successors(block) else { return changed };
+    let is_entry = function.flow.entry() == Some(next);
+    let Some(end) = function.body.terminator(block) else { return changed };
+    if next == block || is_entry || function.flow.in_degree(next) != 1 {
+        return changed;
+    }
+    let phis: Vec<InstId> = function.body.phis(next).collect();
+    for phi in phis {
+        let Some((value, _)) = function.body.phi_incoming(phi).next() else { return changed };
+        replace_uses(&mut function.body, phi, value, &mut changed);
+        function.body.unlink(phi);
+        changed.push(phi);
+    }
+    let Function { flow, body, .. } = function;
+    body.unlink(end);
+    changed.push(end);
+    let moved: Vec<InstId> = body.block_insts(next).collect();
+    for &inst in &moved {
+        body.unlink(inst);
+        body.append(block, inst);
+    }
+    changed.extend(moved);
+    changed.push(body.push(next, without_operands(Opcode::Unreachable), &[]));
+    let successors = flow.successors(next).to_vec();
+    flow.set_successors(next, &[]);
+    flow.set_successors(block, &successors);
+    rename_incoming(body, &successors, next, block, &mut changed);
+    changed
+}
+
+/// A terminator without operands.
+fn without_operands(opcode: Opcode) -> InstData {
+    InstData {
+        opcode,
+        sub: 0,
+        flags: InstFlags::default(),
+        ty: Type::VOID,
+        operands: OperandRange { start: 0, len: 0 },
+        words: [0; 2],
+    }
+}
+
+/// The phis of blocks are entered from `new` where they were entered from `old`.
+fn rename_incoming(
+    body: &mut Body,
+    blocks: &[BlockId],
+    old: BlockId,
+    new: BlockId,
+    changed: &mut Vec<InstId>,
+) {
+    for &to in blocks {
+        let phis: Vec<InstId> = body.phis(to).collect();
+        for phi in phis {
+            for operand in body.operands_mut(phi) {
+                if *operand == Value::block(old) {
+                    *operand = Value::block(new);
+                }
+            }
+            changed.push(phi);
+        }
+    }
+}
+
+/// Splits a block, merges one into another, or lets a branch go one way; what changed.
 pub(super) fn edit_flow(function: &mut Function, rng: &mut SmallRng) -> Vec<InstId> {
+    if rng.random_bool(0.3) {
+        // The entry as often as all other blocks together.
+        let all = function.flow.order();
+        let block = if rng.random_bool(0.5) { all.first() } else { all.choose(rng) };
+        let block = block.copied();
+        return block.map_or_else(Vec::new, |block| merge(function, block));
+    }
     let Function { flow, body, .. } = function;
     let mut changed = Vec::new();
     let Some(&block) = flow.order().choose(rng) else { return changed };
@@ -167,27 +241,10 @@ pub(super) fn edit_flow(function: &mut Function, rng: &mut SmallRng) -> Vec<Inst
         body.append(new, inst);
         changed.push(inst);
     }
-    let jump = InstData {
-        opcode: Opcode::Br,
-        sub: 0,
-        flags: InstFlags::default(),
-        ty: Type::VOID,
-        operands: OperandRange { start: 0, len: 0 },
-        words: [0; 2],
-    };
+    let jump = without_operands(Opcode::Br);
     changed.push(body.push(block, jump, &[]));
     flow.set_successors(new, &successors);
     flow.set_successors(block, &[new]);
-    for to in successors {
-        let phis: Vec<InstId> = body.phis(to).collect();
-        for phi in phis {
-            for operand in body.operands_mut(phi) {
-                if *operand == Value::block(block) {
-                    *operand = Value::block(new);
-                }
-            }
-            changed.push(phi);
-        }
-    }
+    rename_incoming(body, &successors, block, new, &mut changed);
     changed
 }
