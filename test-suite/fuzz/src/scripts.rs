@@ -26,6 +26,7 @@
 //! | `; function @name` | what follows is about this function; at first about the last kernel, or the last function if there is none |
 //! | `; restart` | the module is read anew, without the edits so far |
 //! | `; edit ..` | an edit; edits in successive lines are one transaction |
+//! | `; each edit` | [every single edit](each) of the function as the script has it, and all facts after it; one in four, or all if `PHALANX_LONG` is set |
 //! | `; expect SUBJECT = FACT` | what is known now; `UPDATE_EXPECT=1` writes what is found |
 //!
 //! | edit | does |
@@ -58,6 +59,7 @@
 //!
 //! A line that cannot be carried out is an error that names it.
 
+mod each;
 mod edit;
 mod subject;
 
@@ -107,6 +109,13 @@ pub fn run(text: &str) -> Result<String, String> {
             let found = run.session.function(run.module, name);
             run.function = found.ok_or_else(|| of_line("there is no such function".to_owned()))?;
         }
+        if lines[at] == "; each edit" {
+            let step = if crate::is_long() { 1 } else { 4 };
+            let done = each::run(text, &run.session.name(run.function), step).map_err(of_line)?;
+            if done == 0 {
+                return Err(of_line("nothing can be edited".to_owned()));
+            }
+        }
         match lines[at].trim_start().strip_prefix("; expect ") {
             Some(expected) => {
                 let (subject, _) = expected
@@ -127,15 +136,22 @@ fn edit_of(line: &str) -> Option<&str> {
 }
 
 impl Run {
-    /// Reads the module, with rows in place of the comments that ask for them, and asks for all
-    /// facts.
+    /// Reads the module, and asks for all facts.
     fn new(text: &str) -> Result<Run, String> {
-        let (mut code, mut has_rows) = (String::new(), false);
+        let mut run = Run::read(text, "")?;
+        run.compare();
+        run.warm(text)?;
+        run.compare();
+        Ok(run)
+    }
+
+    /// Reads the module, with rows in place of the comments that ask for them. Begins with the
+    /// function of this name, or if there is none, as a script does.
+    fn read(text: &str, name: &str) -> Result<Run, String> {
+        let mut code = String::new();
         for line in text.lines() {
-            let count = line.trim().strip_prefix("; ").and_then(|line| line.strip_suffix(" rows"));
-            match count.and_then(|count| count.parse::<usize>().ok()) {
+            match rows(line) {
                 Some(count) => {
-                    has_rows = true;
                     code += "  %row0 = add i32 0, 1\n";
                     for at in 1..count {
                         code += &format!("  %row{at} = add i32 %row{}, 1\n", at - 1);
@@ -150,14 +166,20 @@ impl Run {
         let mut functions: Vec<FunctionId> = session.functions(module).collect();
         functions.sort_by_key(|&function| session.is_kernel(function));
         let function = functions.pop().ok_or("the module defines no function")?;
+        let function = session.function(module, name).unwrap_or(function);
         let before = (session.repairs(function), [0; 2]);
-        let mut run = Run { session, module, function, before };
-        run.compare();
-        // With small edits between questions, what repairs need is there.
+        Ok(Run { session, module, function, before })
+    }
+
+    /// Asks for all facts, with small edits of rows between, so that what repairs need is there.
+    fn warm(&mut self, text: &str) -> Result<(), String> {
+        let has_rows = text.lines().any(|line| rows(line).is_some());
+        facts::ask(&self.session, self.function);
         for constant in ["i32 2", "i32 3", "i32 1"].into_iter().filter(|_| has_rows) {
-            run.edit(&[&format!("set %row7 1 = {constant}")])?;
+            self.change(&[&format!("set %row7 1 = {constant}")])?;
+            facts::ask(&self.session, self.function);
         }
-        Ok(run)
+        Ok(())
     }
 
     /// How often stack slots were looked at in part, and whole.
@@ -171,4 +193,9 @@ impl Run {
         facts::ask(&self.session, self.function);
         facts::check(&self.session, self.module, self.function);
     }
+}
+
+/// How many rows a line asks for.
+fn rows(line: &str) -> Option<usize> {
+    line.trim().strip_prefix("; ")?.strip_suffix(" rows")?.parse().ok()
 }

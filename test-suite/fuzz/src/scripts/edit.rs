@@ -38,15 +38,20 @@ type Done<T = ()> = Result<T, Refusal>;
 impl Run {
     /// Carries out edits in one transaction, and compares all facts.
     pub(super) fn edit(&mut self, edits: &[&str]) -> Result<(), String> {
+        self.change(edits)?;
+        self.compare();
+        Ok(())
+    }
+
+    /// Carries out edits in one transaction.
+    pub(super) fn change(&mut self, edits: &[&str]) -> Result<(), String> {
         self.before = (self.session.repairs(self.function), self.looks());
         let (text, context) = (self.session.print(self.module), Arc::clone(self.session.context()));
         let done = self.session.edit(self.function, |edit| {
             let mut editor = Editor { edit, text: &text, context: &context };
             edits.iter().try_for_each(|line| editor.line(line))
         });
-        done.map_err(|Refusal(message)| message)?;
-        self.compare();
-        Ok(())
+        done.map_err(|Refusal(message)| message)
     }
 }
 

@@ -10,7 +10,7 @@ use phalanx_test_suite::kernels::{Manifest, Variant};
 use phalanx_testing::llvm_tools::require;
 use rayon::prelude::*;
 
-use crate::kernels::{check, host, text, variants};
+use crate::kernels::{check, host, orders, text, variants};
 
 #[test]
 fn kernels_with_straight_regions_compute_what_the_host_does() {
@@ -36,7 +36,7 @@ fn kernels_with_straight_regions_compute_what_the_host_does() {
         };
         let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), &printed);
         match parsed {
-            Ok(parsed) => wrong.extend(check(&parsed.module, variant, &cases)),
+            Ok(parsed) => wrong.extend(check(&parsed.module, variant, &cases, orders(variant))),
             Err(error) => wrong.push(format!("{}: {error}", variant.name())),
         }
         (variant.name().to_owned(), tally, wrong)

@@ -166,7 +166,7 @@ fn of_variant(text: &str, variant: &Variant, cases: &[Case]) -> Tally {
             }));
         }
     }
-    let step = if phalanx_fuzz::is_long() { 1 } else { 3 };
+    let step = if phalanx_fuzz::is_long() { 1 } else { 6 };
     for (number, (function, copy)) in without_barriers(text).into_iter().enumerate().step_by(step) {
         // Other kernels are as before, unless they call it.
         let only = cases.iter().any(|case| case.kernels.contains(&function)).then_some(function);
@@ -222,7 +222,7 @@ fn missing_barriers_are_found() {
     parts.into_iter().for_each(|part| all.merge(part));
     println!("{all}\nmissed:\n{}", all.missed.join("\n"));
     assert!(all.wrong.is_empty(), "{} are wrong:\n{}", all.wrong.len(), all.wrong.join("\n"));
-    assert!(all.racy > 30, "{all}");
+    assert!(all.racy > 15, "{all}");
     // The others are mostly those whose conditions depend on data.
     assert!(all.found * 100 >= all.racy * 76, "{all}");
     assert!(all.right_stated * 100 >= all.racy * 75, "{all}");

@@ -16,7 +16,7 @@ use phalanx_testing::llvm_tools::{Program, require};
 use rand::{SeedableRng as _, rngs::SmallRng};
 use rayon::prelude::*;
 
-use crate::kernels::{check, compiled, folder, host, variants};
+use crate::kernels::{check, compiled, folder, host, orders, variants};
 
 const WHOLE: &str = "simplifycfg<select-uniform>,instsimplify,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform";
 
@@ -124,7 +124,7 @@ fn llvm_accepts_what_becomes_of_random_programs() {
     });
 }
 
-/// At each level, with the checks of every kernel, in each order of threads.
+/// At each level, with the checks of every kernel.
 #[test]
 fn results_after_transforms_are_those_of_the_host() {
     let manifest = Manifest::read().expect("manifest");
@@ -140,7 +140,7 @@ fn results_after_transforms_are_those_of_the_host() {
         };
         let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), &text);
         match parsed {
-            Ok(parsed) => check(&parsed.module, variant, &cases),
+            Ok(parsed) => check(&parsed.module, variant, &cases, orders(variant)),
             Err(error) => vec![format!("{}: {error}", variant.name())],
         }
     };
