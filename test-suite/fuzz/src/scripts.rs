@@ -23,6 +23,7 @@
 //! | comment | meaning |
 //! |---|---|
 //! | `; N rows` | in a block: N additions. With 300 a function is large, so that its facts are updated and not found from scratch. Then all facts are asked for three times before the first edit, with small edits between |
+//! | `; N blocks` | in a block: it goes on after N empty blocks, the last of which is `blkM` with M one less than N. Graphs of 64 blocks or more are updated and not made from scratch |
 //! | `; function @name` | what follows is about this function; at first about the last kernel, or the last function if there is none |
 //! | `; restart` | the module is read anew, without the edits so far |
 //! | `; edit ..` | an edit; edits in successive lines are one transaction |
@@ -140,7 +141,7 @@ impl Run {
     fn new(text: &str) -> Result<Run, String> {
         let mut run = Run::read(text, "")?;
         run.compare();
-        run.warm(text)?;
+        run.warm()?;
         run.compare();
         Ok(run)
     }
@@ -157,7 +158,14 @@ impl Run {
                         code += &format!("  %row{at} = add i32 %row{}, 1\n", at - 1);
                     }
                 }
-                None => code += &format!("{line}\n"),
+                None => match blocks(line) {
+                    Some(count) => {
+                        for at in 0..count {
+                            code += &format!("  br label %blk{at}\nblk{at}:\n");
+                        }
+                    }
+                    None => code += &format!("{line}\n"),
+                },
             }
         }
         let mut session = Session::new();
@@ -172,8 +180,10 @@ impl Run {
     }
 
     /// Asks for all facts, with small edits of rows between, so that what repairs need is there.
-    fn warm(&mut self, text: &str) -> Result<(), String> {
-        let has_rows = text.lines().any(|line| rows(line).is_some());
+    fn warm(&mut self) -> Result<(), String> {
+        let code = self.session.code(self.function);
+        let is_row = |inst| code.extras.names.inst(inst) == Some(b"row7");
+        let has_rows = code.body.all_ids().any(is_row);
         facts::ask(&self.session, self.function);
         for constant in ["i32 2", "i32 3", "i32 1"].into_iter().filter(|_| has_rows) {
             self.change(&[&format!("set %row7 1 = {constant}")])?;
@@ -198,4 +208,9 @@ impl Run {
 /// How many rows a line asks for.
 fn rows(line: &str) -> Option<usize> {
     line.trim().strip_prefix("; ")?.strip_suffix(" rows")?.parse().ok()
+}
+
+/// How many blocks it asks for.
+fn blocks(line: &str) -> Option<usize> {
+    line.trim().strip_prefix("; ")?.strip_suffix(" blocks")?.parse().ok()
 }

@@ -20,14 +20,15 @@ use phalanx::{
 
 use super::Run;
 
-/// The lines for a function. Rows, which only make it large, are left out. Some are refused when
-/// they are carried out.
+/// The lines for a function. Rows and blocks that only make it large are left out. Some are
+/// refused when they are carried out.
 pub(super) fn edits(run: &Run) -> Vec<String> {
     let names = Names::new(run);
     let mut lines = Vec::new();
     let code = run.session.code(run.function);
     let blocks = code.flow.order();
-    for &block in blocks {
+    let own = || blocks.iter().filter(|&&block| !names.is_filling(block));
+    for &block in own() {
         let of_block = names.block(block);
         for inst in code.body.block_insts(block).filter(|&inst| !names.is_row(inst)) {
             names.of_inst(inst, &mut lines);
@@ -37,7 +38,7 @@ pub(super) fn edits(run: &Run) -> Vec<String> {
         for (at, &to) in code.flow.successors(block).iter().enumerate() {
             lines.push(format!("end {of_block}: br {}", names.block(to)));
             lines.push(format!("split edge {of_block} {at}: edge"));
-            for &other in blocks.iter().skip(1).filter(|&&other| other != to) {
+            for &other in own().skip(1).filter(|&&other| other != to) {
                 lines.push(format!("redirect {of_block} {at} = {}", names.block(other)));
             }
         }
@@ -58,7 +59,7 @@ pub(super) fn run(text: &str, name: &str, step: usize) -> Result<usize, String> 
     let mut done = 0;
     for line in lines.iter().step_by(step) {
         let mut run = Run::read(text, name)?;
-        run.warm(text)?;
+        run.warm()?;
         let failure = Failure(line);
         done += usize::from(run.edit(&[line]).is_ok());
         drop(failure);
@@ -100,6 +101,11 @@ impl<'a> Names<'a> {
 
     fn is_row(&self, inst: InstId) -> bool {
         self.code.extras.names.inst(inst).is_some_and(|name| name.starts_with(b"row"))
+    }
+
+    /// Whether a block only makes the function large.
+    fn is_filling(&self, block: BlockId) -> bool {
+        self.code.extras.names.block(block).is_some_and(|name| name.starts_with(b"blk"))
     }
 
     fn inst(&self, inst: InstId) -> String {

@@ -92,8 +92,13 @@ const ORDERS: [Order; 3] = [Order::Lockstep, Order::Turns(50), Order::Random(3)]
 /// One order, variants taking turns; all if tests may take long. For kernels that were changed: as
 /// they are they run in each.
 fn orders(variant: &Variant) -> &'static [Order] {
-    let turn = variant.name().bytes().map(usize::from).sum::<usize>() % ORDERS.len();
+    let turn = turn(variant, ORDERS.len());
     if phalanx_fuzz::is_long() { &ORDERS } else { &ORDERS[turn..=turn] }
+}
+
+/// A number below a count that variants take turns with.
+fn turn(variant: &Variant, count: usize) -> usize {
+    variant.name().bytes().map(usize::from).sum::<usize>() % count
 }
 
 /// Runs the checks of a file in these orders of threads; returns what is wrong.

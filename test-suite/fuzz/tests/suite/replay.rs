@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use phalanx_fuzz::Target;
+use phalanx_fuzz::{Target, programs};
 use phalanx_testing::llvm_tools::workspace_root;
 use rand::{Rng as _, RngCore as _, SeedableRng as _, rngs::SmallRng};
 
@@ -53,7 +53,7 @@ fn folders_are_named_like_targets() {
 fn random_inputs() {
     let mut rng = SmallRng::seed_from_u64(1);
     for target in Target::ALL {
-        for number in 0..if target.is_slow { 6 } else { 400 } {
+        for number in 0..if target.is_slow { 6 } else { programs(60, 400) } {
             let mut data = vec![0; rng.random_range(0..200)];
             rng.fill_bytes(&mut data);
             run(target, &format!("random input {number}: {data:?}"), &data);

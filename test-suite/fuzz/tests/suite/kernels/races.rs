@@ -1,8 +1,9 @@
 //! Races in workgroup memory: our kernels have none, and without one of their barriers they do.
 //!
-//! Each third barrier of each file is left out, one at a time, and each one with `PHALANX_LONG`.
-//! The kernel is executed with the inputs of its check, and racing accesses are recorded. Then
-//! `phalanx check` examines the same text, and its findings are compared with the recorded races.
+//! Each sixth barrier of half of the files is left out, one at a time, and each one of all with
+//! `PHALANX_LONG`. The kernel is executed with the inputs of its check, and racing accesses are
+//! recorded. Then `phalanx check` examines the same text, and its findings are compared with the
+//! recorded races.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +25,7 @@ use crate::kernels::{
     device::Device,
     file,
     host::{self, Case},
-    program, text, variants, wave,
+    program, text, turn, variants, wave,
 };
 
 /// By kernel: pairs of instructions that were seen to race, and sizes of workgroups.
@@ -215,14 +216,16 @@ fn missing_barriers_are_found() {
     let manifest = Manifest::read().expect("manifest");
     let Some(compiler) = manifest.compiler() else { return };
     let cases = host::cases();
-    let variants = variants(&manifest);
+    // Half of them, unless tests may take long.
+    let is_wanted = |variant: &Variant| phalanx_fuzz::is_long() || turn(variant, 2) == 0;
+    let variants: Vec<_> = variants(&manifest).into_iter().filter(is_wanted).collect();
     let of = |variant: &Variant| of_variant(&text(&manifest, &compiler, variant), variant, &cases);
     let parts: Vec<Tally> = variants.par_iter().map(of).collect();
     let mut all = Tally::default();
     parts.into_iter().for_each(|part| all.merge(part));
     println!("{all}\nmissed:\n{}", all.missed.join("\n"));
     assert!(all.wrong.is_empty(), "{} are wrong:\n{}", all.wrong.len(), all.wrong.join("\n"));
-    assert!(all.racy > 15, "{all}");
+    assert!(all.racy > 8, "{all}");
     // The others are mostly those whose conditions depend on data.
     assert!(all.found * 100 >= all.racy * 76, "{all}");
     assert!(all.right_stated * 100 >= all.racy * 75, "{all}");
