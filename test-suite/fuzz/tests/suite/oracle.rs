@@ -101,8 +101,11 @@ fn without_a_part_of_shapes_the_oracle_finds_the_answer_wrong() {
 
 #[test]
 fn without_what_loads_depend_on_the_oracle_finds_the_answer_wrong() {
-    for omitted in [OmittedRead::OldContent, OmittedRead::Place, OmittedRead::OtherWays] {
-        let found = (0..30_000).find(|&seed| {
+    // Such programs are rare: each search begins a little before one that is known.
+    let searches =
+        [(OmittedRead::OldContent, 4700), (OmittedRead::Place, 1690), (OmittedRead::OtherWays, 0)];
+    for (omitted, first) in searches {
+        let found = (first..30_000).find(|&seed| {
             let (program, kind) = random_program(seed);
             let text = runnable_alone(&program, kind, seed);
             let effort = Effort::default();
