@@ -6,6 +6,7 @@
 //! arguments that cannot come from outside. An equal answer stops an edit.
 
 use std::cell::OnceCell;
+use std::iter::repeat;
 use std::sync::Arc;
 
 use phalanx_analysis::{
@@ -14,7 +15,7 @@ use phalanx_analysis::{
     spaces::{self as analysis, MemoryKinds, Returned, SpaceFacts, SpaceSet, VariableFacts},
     summary::is_exact,
 };
-use phalanx_ir::{GlobalName, GlobalVariable};
+use phalanx_ir::{GlobalName, GlobalVariable, Type};
 use rustc_hash::FxHashMap;
 
 use super::called::NO_CALLEES;
@@ -22,7 +23,7 @@ use super::calls::{DEPTH, closed_calls, is_local};
 use super::kinds_state::{kinds_version, updated};
 use super::known_calls::known_body;
 use super::own_environment::with_code;
-use super::passed::{Passed, add, unite};
+use super::passed::{Passed, unite};
 use super::space_rounds::{component_argument_spaces, component_returned_spaces};
 use super::{address_memory, call_place, cfg, dom_tree, symbols, type_layout};
 use crate::{FunctionInput, ModuleInput};
@@ -215,16 +216,28 @@ pub(super) fn passed(
     if calls.is_empty() {
         return all;
     }
+    // By callee, in the order of `all`: reading an input costs as much as several calls.
+    let mut types: Vec<Type> = Vec::new();
     with_code(db, function, NO_CALLEES, |code, _| {
         for &(inst, callee) in calls {
-            let header = callee.header(db);
-            let mut sets = vec![SpaceSet::ALL; header.params.len()];
-            if code.body.call_info(inst).function_type == header.ty {
-                for (into, from) in sets.iter_mut().zip(analysis::passed(code, kinds, inst)) {
-                    *into = from;
-                }
+            let known = all.iter().position(|(of, _)| *of == callee);
+            let at = known.unwrap_or_else(|| {
+                let header = callee.header(db);
+                types.push(header.ty);
+                all.push((callee, vec![SpaceSet::EMPTY; header.params.len()]));
+                all.len() - 1
+            });
+            let sets = &mut all[at].1;
+            if known.is_some() && sets.iter().all(|set| *set == SpaceSet::ALL) {
+                continue;
             }
-            add(&mut all, callee, sets);
+            match code.body.call_info(inst).function_type == types[at] {
+                true => {
+                    let passed = analysis::passed(code, kinds, inst).chain(repeat(SpaceSet::ALL));
+                    sets.iter_mut().zip(passed).for_each(|(set, from)| *set |= from);
+                }
+                false => sets.fill(SpaceSet::ALL),
+            }
         }
     });
     all
