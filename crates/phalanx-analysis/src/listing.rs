@@ -47,11 +47,13 @@ pub fn relisted<T: Clone + PartialEq>(
         }
     }
     let stays = |entry: &&T| !is_again.contains(number(inst_of(entry)));
-    let rest: Vec<T> = old.iter().filter(stays).cloned().collect();
+    // One copy of a long list: it takes the most time.
+    let mut rest: Vec<&T> = Vec::with_capacity(old.len());
+    rest.extend(old.iter().filter(stays));
     if new.is_empty() && rest.len() == old.len() {
         return None;
     }
-    let order = Order::new(code, rest.iter().map(inst_of).collect());
+    let order = Order::new(code, rest.iter().map(|entry| inst_of(entry)).collect());
     let mut counts: FxHashMap<BlockId, usize> = FxHashMap::default();
     for block in new.iter().filter_map(|(inst, _)| code.body.block_of(*inst)) {
         *counts.entry(block).or_default() += 1;
@@ -64,7 +66,7 @@ pub fn relisted<T: Clone + PartialEq>(
         new.into_iter().filter_map(|(inst, found)| Some((place(inst)?, found))).collect();
     new.sort_by_key(|(place, _)| *place);
     let mut found = Vec::with_capacity(old.len() + new.len());
-    let mut rest = rest.into_iter();
+    let mut rest = rest.into_iter().cloned();
     let mut taken = 0;
     for (place, entries) in new {
         found.extend(rest.by_ref().take(place.before - taken));

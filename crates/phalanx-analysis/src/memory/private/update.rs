@@ -45,7 +45,7 @@ mod split;
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(super) use self::gather::is_slot;
@@ -58,7 +58,11 @@ use super::objects::parameter_of;
 use super::scan::Scan;
 use super::{Effect, Passed, PrivateMemory, number};
 use crate::code::{Code, Environment, value_type};
-use crate::memory::{by_inst::InstNumbers, origins::Origins, ssa::Frontiers};
+use crate::memory::{
+    by_inst::{InstNumbers, InstSet},
+    origins::Origins,
+    ssa::Frontiers,
+};
 use crate::policy::PRIVATE_STEPS;
 
 /// Private memory as the rules of divergence read it: computed from scratch, or updated.
@@ -535,19 +539,16 @@ pub(super) fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<I
     }
     placed.sort_unstable_by_key(|&(at, inst)| (at, number(inst)));
     let mut ordered = Vec::with_capacity(placed.len());
+    let mut all = InstSet::default();
+    placed.iter().for_each(|&(_, inst)| all.insert(inst));
     for group in placed.chunk_by(|a, b| a.0 == b.0) {
-        let mut left: FxHashSet<InstId> = group.iter().map(|(_, inst)| *inst).collect();
         if let [(_, inst)] = group {
             ordered.push(*inst);
             continue;
         }
         let block = group.first().and_then(|(_, inst)| body.block_of(*inst));
-        for inst in block.into_iter().flat_map(|block| body.block_insts(block)) {
-            if left.is_empty() {
-                break;
-            }
-            ordered.extend(left.take(&inst));
-        }
+        let insts = block.into_iter().flat_map(|block| body.block_insts(block));
+        ordered.extend(insts.filter(|inst| all.contains(*inst)).take(group.len()));
     }
     ordered
 }
