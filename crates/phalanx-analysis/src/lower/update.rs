@@ -17,11 +17,11 @@
 
 use phalanx_core::{
     affect::Value,
-    divergence::{self, Incoming, repair::EditableTable},
+    divergence::{self, Incoming, PhiKey, repair::EditableTable},
 };
 use phalanx_graph::Node;
 use phalanx_ir::{
-    BlockId, Body, InstId, Opcode,
+    BlockId, Body, ConstKind, InstId, Opcode,
     flow::{block_of, node_of},
 };
 use phalanx_target::SourceSet;
@@ -32,15 +32,17 @@ use super::build::lower;
 use super::full::FullRules;
 use super::llvm::LlvmRules;
 use super::private::{MemoryRows, PartRows, RowNumbers};
-use super::rule::{LoweringRules, TerminatorRule, has_operands, incoming, operands, rule_of};
+use super::rule::{
+    LoweringRules, TerminatorRule, constant_key, has_operands, incoming, operands, rule_of,
+};
 use crate::code::{Code, Environment, Numbering};
 use crate::{
     memory::{Numbered, Part, Patches, PrivateMemoryUpdater, PrivateView},
-    shape::{ShapeContext, Shapes},
+    shape::{ShapeContext, Shapes, compared_with},
 };
 
 /// A short list of instructions.
-type Insts = SmallVec<[InstId; 16]>;
+pub(crate) type Insts = SmallVec<[InstId; 16]>;
 
 /// The state that is retained to bring the tables of a lowering up to date.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +84,7 @@ fn looks(opcode: Opcode) -> bool {
 /// Some rules ask whether an instruction and what it reads are in one block, which changes if one
 /// of the two was moved and the other was left behind. The rules of calls and of comparisons with
 /// what grows in a loop also ask whether what they read is in the entry: a split moves instructions
-/// out of the entry, a merge into it.
+/// out of the entry, a merge into it. The rule of assembly looks at its text and at constants.
 fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
     let Code { body, flow, .. } = code;
     let opcode = |inst: InstId| body.inst(inst).opcode;
@@ -96,15 +98,31 @@ fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
         Opcode::Phi | Opcode::Alloca | Opcode::Call | Opcode::ExtractValue | Opcode::ICmp
     );
     let is_left = |of: InstId| body.block_of(of) == Some(before);
-    is_own
-        || opcode(inst).is_terminator()
-        || body.operands(inst).iter().filter_map(|of| of.as_inst()).any(is_left)
+    let is_own_or_left =
+        || is_own || body.operands(inst).iter().filter_map(|of| of.as_inst()).any(is_left);
+    opcode(inst).is_terminator()
+        || is_own_or_left() && !is_assembly(code, inst)
         || (flow.entry() == Some(before) || flow.entry() == body.block_of(inst))
             && body.uses_of(inst.into()).any(|of| match opcode(of.user) {
                 Opcode::Call | Opcode::Invoke | Opcode::Phi => true,
                 Opcode::Add | Opcode::Sub => reads_phi(of.user),
                 _ => false,
             })
+}
+
+/// Whether an instruction is a call of assembly, or a member of its result.
+fn is_assembly(code: Code<'_>, inst: InstId) -> bool {
+    let body = code.body;
+    let call = match body.inst(inst).opcode {
+        Opcode::Call => Some(inst),
+        Opcode::ExtractValue => body.operands(inst).first().and_then(|of| of.as_inst()),
+        _ => None,
+    };
+    let callee = call
+        .filter(|&call| body.inst(call).opcode == Opcode::Call)
+        .and_then(|call| body.const_callee(call));
+    let is_text = |callee| matches!(code.context.const_data(callee).kind, ConstKind::InlineAsm(_));
+    callee.is_some_and(is_text)
 }
 
 /// The changed instructions and those whose rules look at them, in order.
@@ -336,6 +354,35 @@ impl Neighbours {
             }
         }
         others
+    }
+
+    /// States where the entries of phis come from, and takes phis out of `insts` of which nothing
+    /// else has changed. What reads such a phi is lowered as before, but for comparisons with it
+    /// where it is a stride, which are added.
+    pub(crate) fn reroute(code: Code<'_>, insts: &mut Insts, table: &mut EditableTable) {
+        let (body, numbering) = (code.body, Numbering::new(code.header));
+        let mut comparisons = Insts::new();
+        let mut entries: SmallVec<[Incoming; 8]> = SmallVec::new();
+        let mut is_other = |phi: InstId| {
+            let Some(block) = body.block_of(phi) else { return true };
+            entries.clear();
+            for (operand, pred) in body.phi_incoming(phi) {
+                let value = numbering.operand(operand);
+                let key = match (value, operand.as_const()) {
+                    (Some(value), _) => PhiKey::value(value),
+                    (None, Some(constant)) => constant_key(code.context, constant),
+                    (None, None) => return true,
+                };
+                entries.push(Incoming { pred: node_of(pred), value, key });
+            }
+            if !table.reroute_phi(numbering.inst(phi), node_of(block), &entries) {
+                return true;
+            }
+            compared_with(body, phi, |comparison| comparisons.push(comparison));
+            false
+        };
+        insts.retain(|inst| body.inst(*inst).opcode != Opcode::Phi || is_other(*inst));
+        insts.extend(comparisons);
     }
 
     /// Restates terminators after edges or blocks have changed: those of all blocks, or of

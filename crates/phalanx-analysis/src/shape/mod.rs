@@ -82,6 +82,7 @@ pub(crate) use form::ATOMS;
 use form::{Fact, Form, Progress};
 pub use geometry::Geometry;
 pub(crate) use rule::{Dependence, asks};
+pub(crate) use strides::compared_with;
 
 /// What shapes may assume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

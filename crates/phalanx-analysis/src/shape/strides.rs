@@ -239,7 +239,6 @@ impl Shapes {
 /// a stride before. Other edited instructions are reported by their own calls.
 pub(super) fn behind(body: &Body, inst: InstId, is_edited: bool, mut tell: impl FnMut(InstId)) {
     let users = |inst: InstId| body.uses_of(Operand::inst(inst)).map(|use_| use_.user);
-    let is_sum = |inst: InstId| matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub);
     let mut strides: SmallVec<[InstId; 4]> = SmallVec::new();
     let mut tell_if = |user: InstId| {
         if body.inst(user).opcode == Opcode::ICmp {
@@ -265,11 +264,30 @@ pub(super) fn behind(body: &Body, inst: InstId, is_edited: bool, mut tell: impl 
     strides.sort_unstable();
     strides.dedup();
     for stride in strides {
-        for user in users(stride) {
-            tell_if(user);
-            if is_sum(user) {
-                users(user).for_each(&mut tell_if);
-            }
+        comparisons(body, stride, &mut tell);
+    }
+}
+
+/// Reports comparisons of a phi that may be a stride: they depend on the blocks that its entries
+/// come from.
+pub(crate) fn compared_with(body: &Body, phi: InstId, mut tell: impl FnMut(InstId)) {
+    if counts(body, phi) {
+        comparisons(body, phi, &mut tell);
+    }
+}
+
+/// Reports comparisons of a phi, and of sums of it.
+fn comparisons(body: &Body, phi: InstId, tell: &mut impl FnMut(InstId)) {
+    let users = |inst: InstId| body.uses_of(Operand::inst(inst)).map(|use_| use_.user);
+    let mut tell_if = |user: InstId| {
+        if body.inst(user).opcode == Opcode::ICmp {
+            tell(user);
+        }
+    };
+    for user in users(phi) {
+        tell_if(user);
+        if matches!(body.inst(user).opcode, Opcode::Add | Opcode::Sub) {
+            users(user).for_each(&mut tell_if);
         }
     }
 }

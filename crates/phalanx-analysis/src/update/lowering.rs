@@ -176,6 +176,7 @@ impl Lowering {
             let changed: FxHashSet<InstId> = changes.insts.iter().copied().collect();
             moved.retain(|inst| !changed.contains(inst));
             insts.extend(Neighbours::relocate(code, &moved, table));
+            Neighbours::reroute(code, &mut insts, table);
         }
         // Which calls are outside of the cycle of their token depends on all tokens, and on all
         // cycles.

@@ -51,13 +51,13 @@ impl Examined {
 }
 
 impl State {
-    /// Follows an edit of the control flow, and of instructions as the table lists them. What is in
-    /// `moved` is in other blocks of the same cycles.
+    /// Follows an edit of the control flow, and of instructions as the table lists them. The uses in
+    /// `elsewhere` are in other blocks of the same cycles.
     pub(super) fn update_flow(
         &mut self,
         flow: FlowFacts<'_>,
         (old, carry): (&SyncView<'_>, &Carry<'_>),
-        (table, moved): (&EditableTable, &[Value]),
+        (table, elsewhere): (&EditableTable, &[(Value, User)]),
         answer: &mut Arc<Divergence>,
     ) -> Result<usize, GivenUp> {
         let cycles = flow.cycles;
@@ -104,10 +104,8 @@ impl State {
         if let Some(levels) = &self.levels {
             // What is read outside of its cycles is listed by the position of the reader.
             let scene = Scene { view: &view, cycles, table, levels };
-            for &user in moved {
-                for &value in table.operands(User::value(user)) {
-                    self.outside.add(&scene, value, User::value(user));
-                }
+            for &(value, user) in elsewhere {
+                self.outside.add(&scene, value, user);
             }
         }
         for &(first, end) in carry.redominated() {

@@ -267,11 +267,13 @@ impl Retained {
         let old = self.graph.view();
         let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let carry = Carry::new(&old, &new, touched)?;
-        // Where blocks were only split, nothing but its cycles depends on the block of a value.
+        // Where blocks were only split, nothing but its cycles depends on the block of a value, and
+        // nothing on that of an entry whose edge begins in the new block.
         let is_nothing = |was, is| carry.is_split() && carry.is_in_same_cycles(was, is);
-        let moved = self.table.settle_moves(is_nothing);
-        let both = (&old, &carry);
-        let visited = self.state.update_flow(flow, both, (&self.table, &moved), &mut self.answer);
+        let is_same_end = |was, is| carry.is_split() && carry.tails().contains(&(was, is));
+        let elsewhere = self.table.settle_moves(is_nothing, is_same_end);
+        let (both, table) = ((&old, &carry), (&self.table, &*elsewhere));
+        let visited = self.state.update_flow(flow, both, table, &mut self.answer);
         self.table.forget_edits();
         visited.ok()
     }
@@ -282,7 +284,7 @@ impl Retained {
     /// # Errors
     /// As [`rebuild`](Self::rebuild).
     pub fn repair(&mut self, flow: FlowFacts<'_>) -> Result<Outcome, Unfit> {
-        self.table.settle_moves(|_, _| false);
+        self.table.settle_moves(|_, _| false, |_, _| false);
         let repaired = self.state.repair(flow, &self.table, &mut self.answer);
         self.table.forget_edits();
         match repaired {

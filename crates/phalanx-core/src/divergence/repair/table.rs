@@ -27,6 +27,7 @@ use phalanx_graph::{BitSet, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use self::moved::Rerouted;
 use super::rows::Rows;
 use crate::affect::{AffectMap, User, UserKind, Value};
 use crate::divergence::table::{differ, flag, narrowed, of_parallel_edges, one_way_in_group};
@@ -97,6 +98,8 @@ pub struct EditableTable {
     log: SmallVec<[Edited; 4]>,
     /// Values that are in another block and as they were otherwise, with the block before.
     moved: Vec<(Value, Node)>,
+    /// Entries that come from other blocks, of phis that are as they were otherwise.
+    rerouted: Vec<Rerouted>,
     is_full: bool,
 }
 
@@ -177,6 +180,7 @@ impl EditableTable {
             assumed: table.assumed_terminators.iter().map(Node::new).collect(),
             log: SmallVec::new(),
             moved: Vec::new(),
+            rerouted: Vec::new(),
             is_full: false,
         }
     }
@@ -353,13 +357,14 @@ impl EditableTable {
         self.phis.of(block.index())
     }
 
-    /// Values in the list of edits, and those that were only moved.
+    /// Values in the list of edits, those that were only moved, and phis that were only rerouted.
     pub(super) fn edited(&self) -> impl Iterator<Item = Value> {
         let stated = self.log.iter().filter_map(|edited| match edited.user.kind() {
             UserKind::Value(value) => Some(value),
             UserKind::Terminator(_) => None,
         });
-        stated.chain(self.moved.iter().map(|moved| moved.0))
+        let moved = self.moved.iter().map(|moved| moved.0);
+        stated.chain(moved).chain(self.rerouted.iter().map(|entry| entry.phi))
     }
 
     /// The edits since they were [forgotten](Self::forget_edits).
@@ -481,7 +486,9 @@ impl EditableTable {
         self.grow(of.len(), of.block_count());
         self.memory = of.memory;
         of.moved.iter().for_each(|(value, _)| self.move_value(*value, of.block(*value)));
-        of.log.iter().all(|edited| self.restate_one(of, edited.user, &image))
+        let rerouted = of.rerouted.chunk_by(|a, b| a.phi == b.phi).map(|of| User::value(of[0].phi));
+        let mut stated = of.log.iter().map(|edited| edited.user).chain(rerouted);
+        stated.all(|user| self.restate_one(of, user, &image))
     }
 
     fn restate_one(
@@ -554,7 +561,10 @@ impl EditableTable {
         let is_moved = old.block != block;
         let (was_phi, is_phi) = (old.flags & flag::PHI != 0, incoming.is_some());
         let replaced = self.set_operands(User::value(value), operands);
-        if old == new && !has_other_entries && replaced.is_none() {
+        if old == new
+            && replaced.is_none()
+            && (!has_other_entries || self.reroute(value, incoming.unwrap_or(&[])))
+        {
             return;
         }
         let is_elsewhere = is_moved || was_phi != is_phi;
@@ -595,5 +605,6 @@ impl EditableTable {
     pub fn forget_edits(&mut self) {
         self.log.clear();
         self.moved.clear();
+        self.rerouted.clear();
     }
 }

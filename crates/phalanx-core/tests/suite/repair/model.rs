@@ -383,7 +383,8 @@ impl Model {
         touched: &mut Vec<Node>,
         (stated, retained): (&mut Vec<Value>, &mut Option<Retained>),
     ) {
-        // What is moved is stated as a whole, or is said to be moved.
+        // What is moved is stated as a whole, or is said to be moved; so with phis that read from
+        // the new block.
         let is_told = rng.random_bool(0.5);
         let new = self.new_block(lists, touched);
         lists[new.index()] = std::mem::replace(&mut lists[block], vec![new]);
@@ -397,7 +398,15 @@ impl Model {
                 }
             }
         }
-        self.rename_pred(&lists[new.index()], Node::new(block), new, stated);
+        let mut rerouted = Vec::new();
+        self.rename_pred(&lists[new.index()], Node::new(block), new, &mut rerouted);
+        if let Some(retained) = retained.as_mut().filter(|_| is_told) {
+            rerouted.retain(|phi| {
+                let Def { block, incoming, .. } = &self.values[phi.index()];
+                !retained.table().reroute_phi(*phi, *block, incoming.as_deref().unwrap_or(&[]))
+            });
+        }
+        stated.append(&mut rerouted);
     }
 
     pub(super) fn merge(
