@@ -470,13 +470,20 @@ impl Model {
     pub(super) fn edit_operand(&mut self, rng: &mut SmallRng, value: Value) {
         let operand = self.any_value(rng);
         let (at, replaces) = (rng.random_range(0..4), rng.random_bool(0.8));
-        if let Some(incoming) = &self.values[value.index()].incoming {
+        if let Some(incoming) = &mut self.values[value.index()].incoming {
             let entries = incoming.len();
             if entries == 0 {
                 return;
             }
             let at = rng.random_range(0..entries);
-            let pred = self.values[value.index()].incoming.as_ref().expect("a phi")[at].pred;
+            if !replaces {
+                // Two entries come from where the other one came from.
+                let other = (at + 1) % entries;
+                (incoming[at].pred, incoming[other].pred) =
+                    (incoming[other].pred, incoming[at].pred);
+                return;
+            }
+            let pred = incoming[at].pred;
             let entry = self.any_entry(rng, pred);
             self.values[value.index()].incoming.as_mut().expect("a phi")[at] = entry;
             return;
