@@ -29,9 +29,9 @@
 //! ```
 //!
 //! *scratch* is the same query of the same function alone in a module, so that its callees are
-//! unknown: the best of seven times. All times are wall-clock times, and most answers take less than
-//! a busy machine takes the processor away for: run the bench with real-time priority there, as
-//! `chrt -f 10` gives it, or trust medians only.
+//! unknown: the best of seven times. All times are wall-clock times, and most answers take less
+//! than a busy machine takes the processor away for: run the bench with real-time priority there,
+//! as `chrt -f 10` gives it, or trust medians only.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -51,8 +51,8 @@ impl Examined {
 }
 
 impl State {
-    /// Follows an edit of the control flow, and of instructions as the table lists them. The uses in
-    /// `elsewhere` are in other blocks of the same cycles.
+    /// Follows an edit of the control flow, and of instructions as the table lists them. The uses
+    /// in `elsewhere` are in other blocks of the same cycles.
     pub(super) fn update_flow(
         &mut self,
         flow: FlowFacts<'_>,
