@@ -153,7 +153,13 @@ fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
 /// Makes the tree a copy of the workspace's files, with some replaced. Files that are up to date
 /// are not written, so that cargo builds only what changed.
 fn copy(root: &Path, tree: &Path, replaced: &BTreeMap<String, String>) -> anyhow::Result<()> {
-    let files = crate::tidy::files_of_git(root)?;
+    let mut files = crate::tidy::files_of_git(root)?;
+    // What is behind a link is copied in its place.
+    for link in crate::tidy::linked_folders(root)? {
+        for entry in fs::read_dir(root.join(&link))? {
+            files.push(link.join(entry?.file_name()));
+        }
+    }
     let mut kept: BTreeSet<PathBuf> = BTreeSet::new();
     for name in files {
         let text = match replaced.get(name.to_string_lossy().as_ref()) {

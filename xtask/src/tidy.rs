@@ -162,13 +162,22 @@ fn manifests(metadata: &Metadata, findings: &mut Vec<String>) -> anyhow::Result<
 /// What git tracks or would track.
 /// What git knows of or would add, as paths from the root.
 pub(crate) fn files_of_git(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(listed_by_git(root)?.into_iter().filter(|path| root.join(path).is_file()).collect())
+}
+
+/// The links to folders among what git lists.
+pub(crate) fn linked_folders(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(listed_by_git(root)?.into_iter().filter(|path| root.join(path).is_dir()).collect())
+}
+
+fn listed_by_git(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let output = std::process::Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output()
         .context("cannot start git")?;
     let list = String::from_utf8(output.stdout).context("file names are UTF-8")?;
-    Ok(list.lines().map(PathBuf::from).filter(|path| root.join(path).is_file()).collect())
+    Ok(list.lines().map(PathBuf::from).collect())
 }
 
 fn text(root: &Path, path: &Path, findings: &mut Vec<String>) -> anyhow::Result<()> {

@@ -46,11 +46,11 @@ pub(super) fn edits(run: &Run) -> Vec<String> {
     lines
 }
 
-/// The edits of a function are carried out one by one: those whose number is a multiple of `step`.
-/// Returns how many were not refused.
+/// Carries out the edits of the function with a name one by one: those whose number is a multiple of
+/// `step`. Returns how many were not refused.
 ///
 /// # Errors
-/// If there is nothing to edit.
+/// If the script cannot be read.
 ///
 /// # Panics
 /// When a fact after an edit is not what it is from scratch.
