@@ -46,8 +46,8 @@ pub(super) fn edits(run: &Run) -> Vec<String> {
     lines
 }
 
-/// Carries out the edits of the function with a name one by one: those whose number is a multiple of
-/// `step`. Returns how many were not refused.
+/// Carries out the edits of the function with a name one by one: those whose number is a multiple
+/// of `step`. Returns how many were not refused.
 ///
 /// # Errors
 /// If the script cannot be read.
