@@ -27,9 +27,11 @@ two:
 join:
   %j = phi i32 [ %o, %one ], [ %n, %two ]
   ; 66 blocks
+  br label %before
+before:
   br label %outer
 outer:
-  %i = phi i32 [ 0, %blk65 ], [ %i1, %latch ]
+  %i = phi i32 [ 0, %before ], [ %i1, %latch ]
   %round = call token @llvm.experimental.convergence.loop() [ "convergencectrl"(token %token) ]
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0) [ "convergencectrl"(token %round) ]
   br label %inner

@@ -23,7 +23,7 @@
 //! | comment | meaning |
 //! |---|---|
 //! | `; N rows` | in a block: N additions. With 300 a function is large, so that its facts are updated and not found from scratch. Then all facts are asked for three times before the first edit, with small edits between |
-//! | `; N blocks` | in a block: it goes on after N empty blocks, the last of which is `blkM` with M one less than N. Graphs of 64 blocks or more are updated and not made from scratch |
+//! | `; N blocks` | in a block without phis behind: it goes on after N empty blocks. Graphs of 64 blocks or more are updated and not made from scratch |
 //! | `; function @name` | what follows is about this function; at first about the last kernel, or the last function if there is none |
 //! | `; restart` | the module is read anew, without the edits so far |
 //! | `; edit ..` | an edit; edits in successive lines are one transaction |
