@@ -91,7 +91,7 @@ impl Change {
             Self::Split(node) => old.after_split(new, node),
             Self::EdgeSplit(from, _) => old.after_edge_split(new, from),
             Self::Merge(node, next) => Some(old.after_merge(node, next)),
-            Self::Diamond(diamond) => old.after_diamond(&diamond),
+            Self::Diamond(diamond) => Some(old.after_diamond(&diamond)),
         }
     }
 

@@ -136,17 +136,13 @@ impl Cycles {
 
     /// The hierarchy of a graph made by [`Cfg::after_diamond`]: without the sides.
     ///
-    /// None when the sides are not in the same cycles as the node: other edges leave these cycles
-    /// then.
+    /// These are in the same cycles as the node that they are entered from: every way from the node
+    /// back to it leads over the join, to which each side leads.
     #[must_use]
-    pub fn after_diamond(&self, diamond: &Diamond) -> Option<Self> {
-        let inner = self.innermost(diamond.node());
-        if diamond.sides().any(|side| self.innermost(side) != inner) {
-            return None;
-        }
+    pub fn after_diamond(&self, diamond: &Diamond) -> Self {
         let mut hierarchy = self.clone();
         diamond.sides().for_each(|side| _ = hierarchy.take_out(side));
-        Some(hierarchy)
+        hierarchy
     }
 
     /// Takes a block that is no entry of a cycle out of its cycles; returns the position that it
