@@ -143,7 +143,7 @@ pub(super) fn edits(
 }
 
 /// Moves the instructions of a block that is entered from one other block to the end of that one,
-/// and leaves it unreachable; what changed.
+/// and leaves it unreachable; what changed besides.
 fn merge(function: &mut Function, block: BlockId) -> Vec<InstId> {
     let mut changed = Vec::new();
     let &[next] = function.flow.successors(block) else { return changed };
@@ -167,7 +167,6 @@ fn merge(function: &mut Function, block: BlockId) -> Vec<InstId> {
         body.unlink(inst);
         body.append(block, inst);
     }
-    changed.extend(moved);
     changed.push(body.push(next, without_operands(Opcode::Unreachable), &[]));
     let successors = flow.successors(next).to_vec();
     flow.set_successors(next, &[]);
@@ -209,7 +208,8 @@ fn rename_incoming(
     }
 }
 
-/// Splits a block, merges one into another, or lets a branch go one way; what changed.
+/// Splits a block, merges one into another, or lets a branch go one way; what changed, without
+/// instructions that are only in another block: the lowering finds them.
 pub(super) fn edit_flow(function: &mut Function, rng: &mut SmallRng) -> Vec<InstId> {
     if rng.random_bool(0.3) {
         // The entry as often as all other blocks together.
@@ -239,7 +239,6 @@ pub(super) fn edit_flow(function: &mut Function, rng: &mut SmallRng) -> Vec<Inst
     for &inst in rest {
         body.unlink(inst);
         body.append(new, inst);
-        changed.push(inst);
     }
     let jump = without_operands(Opcode::Br);
     changed.push(body.push(block, jump, &[]));
