@@ -21,7 +21,7 @@ use phalanx_core::{
 };
 use phalanx_graph::Node;
 use phalanx_ir::{
-    BlockId, Body, ConstKind, InstId, Opcode,
+    BlockId, Body, InstId, Opcode,
     flow::{block_of, node_of},
 };
 use phalanx_target::SourceSet;
@@ -84,7 +84,7 @@ fn looks(opcode: Opcode) -> bool {
 /// Some rules ask whether an instruction and what it reads are in one block, which changes if one
 /// of the two was moved and the other was left behind. The rules of calls and of comparisons with
 /// what grows in a loop also ask whether what they read is in the entry: a split moves instructions
-/// out of the entry, a merge into it. The rule of assembly looks at its text and at constants.
+/// out of the entry, a merge into it.
 fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
     let Code { body, flow, .. } = code;
     let opcode = |inst: InstId| body.inst(inst).opcode;
@@ -98,31 +98,15 @@ fn looks_at_block(code: Code<'_>, inst: InstId, before: BlockId) -> bool {
         Opcode::Phi | Opcode::Alloca | Opcode::Call | Opcode::ExtractValue | Opcode::ICmp
     );
     let is_left = |of: InstId| body.block_of(of) == Some(before);
-    let is_own_or_left =
-        || is_own || body.operands(inst).iter().filter_map(|of| of.as_inst()).any(is_left);
-    opcode(inst).is_terminator()
-        || is_own_or_left() && !is_assembly(code, inst)
+    is_own
+        || opcode(inst).is_terminator()
+        || body.operands(inst).iter().filter_map(|of| of.as_inst()).any(is_left)
         || (flow.entry() == Some(before) || flow.entry() == body.block_of(inst))
             && body.uses_of(inst.into()).any(|of| match opcode(of.user) {
                 Opcode::Call | Opcode::Invoke | Opcode::Phi => true,
                 Opcode::Add | Opcode::Sub => reads_phi(of.user),
                 _ => false,
             })
-}
-
-/// Whether an instruction is a call of assembly, or a member of its result.
-fn is_assembly(code: Code<'_>, inst: InstId) -> bool {
-    let body = code.body;
-    let call = match body.inst(inst).opcode {
-        Opcode::Call => Some(inst),
-        Opcode::ExtractValue => body.operands(inst).first().and_then(|of| of.as_inst()),
-        _ => None,
-    };
-    let callee = call
-        .filter(|&call| body.inst(call).opcode == Opcode::Call)
-        .and_then(|call| body.const_callee(call));
-    let is_text = |callee| matches!(code.context.const_data(callee).kind, ConstKind::InlineAsm(_));
-    callee.is_some_and(is_text)
 }
 
 /// The changed instructions and those whose rules look at them, in order.

@@ -191,13 +191,13 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
 }
 
 /// Segments of straight code, a conditional and a loop each, enough of them for a function that is
-/// followed. A call whose result does not depend on its argument reads the argument nevertheless,
-/// unless that is computed in the entry, into which the first segment may be merged.
+/// followed. Assembly that does not name its last operand reads it nevertheless, unless that is
+/// computed in the same block, which may be split, or in the entry, into which the first segment
+/// may be merged.
 fn large(segments: usize) -> String {
     let mut text = String::from(
         "target triple = \"amdgcn-amd-amdhsa\"\n\
          declare i32 @llvm.amdgcn.workitem.id.x()\n\
-         declare i32 @llvm.amdgcn.readfirstlane.i32(i32)\n\
          define amdgpu_kernel void @large(ptr addrspace(1) %p, i32 %n) {\n\
          entry:\n  %x = call i32 @llvm.amdgcn.workitem.id.x()\n  %v0 = add i32 %n, 1\n  br label %a1\n",
     );
@@ -206,13 +206,15 @@ fn large(segments: usize) -> String {
         let tested = ["%x", "%n", "%v0"][i % 3];
         text.push_str(&format!(
             "a{i}:\n  %s{i} = shl i32 %v{before}, 6\n  %m{i} = and i32 %s{i}, %x\n  \
-             %w{i} = lshr i32 %x, 6\n  %c{i} = icmp slt i32 {tested}, %v{before}\n  \
+             %w{i} = lshr i32 %x, 6\n  \
+             %y{i} = call i32 asm \"v_mov_b32 $0, $1\", \"=v,v,v\"(i32 %n, i32 %w{i})\n  \
+             %c{i} = icmp slt i32 {tested}, %v{before}\n  \
              br i1 %c{i}, label %b{i}, label %l{i}\n\
              b{i}:\n  %t{i} = mul i32 %w{i}, %n\n  br label %l{i}\n\
              l{i}:\n  %k{i} = phi i32 [ %m{i}, %a{i} ], [ %t{i}, %b{i} ], [ %d{i}, %l{i} ]\n  \
              %d{i} = add i32 %k{i}, 1\n  %e{i} = icmp slt i32 %d{i}, %s{i}\n  \
              br i1 %e{i}, label %l{i}, label %f{i}\n\
-             f{i}:\n  %r{i} = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %w{i})\n  \
+             f{i}:\n  %r{i} = call i32 asm \"v_mov_b32 $0, $1\", \"=v,v,v\"(i32 %s{i}, i32 %w{i})\n  \
              %q{i} = add i32 %r{i}, %s{i}\n  %v{i} = sub i32 %d{i}, %q{i}\n  br label %a{}\n",
             i + 1
         ));
