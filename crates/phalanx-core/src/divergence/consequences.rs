@@ -74,7 +74,8 @@ pub(crate) enum ControlFact {
     LiveOut(CycleId),
 }
 
-/// Takes note of what the rules find. Sets only grow: it is told of facts that it has, too.
+/// Takes note of what the rules find. It is told of a value or a use again where several rules lead
+/// there, and adds up the sources.
 pub(crate) trait Sink {
     /// The sources of a value so far.
     fn value(&self, value: Value) -> SourceSet;
@@ -100,9 +101,11 @@ pub(crate) struct Consequences<'a> {
     table: &'a ValueTable,
     view: SyncView<'a>,
     scratch: Scratch,
-    /// Cycles assumed divergent, with divergent exits, and with everything read outside divergent.
+    /// Cycles that are assumed divergent.
     pub(super) assumed: Sources,
+    /// Cycles with divergent exits.
     pub(super) left: Sources,
+    /// Cycles of which everything that is read outside is divergent.
     live_out: Sources,
     /// By source number; empty until one is needed.
     remaining: Vec<Option<Remaining>>,
@@ -145,7 +148,7 @@ impl<'a> Consequences<'a> {
         }
     }
 
-    /// Keeps tables for the next function.
+    /// Keeps the tables, empty, for the next function that this thread looks at.
     pub(crate) fn finish(self) {
         self.scratch.give_back();
     }

@@ -136,8 +136,8 @@ impl Cycles {
 
     /// The hierarchy of a graph made by [`Cfg::after_diamond`]: without the sides.
     ///
-    /// These are in the same cycles as the node that they are entered from: every way from the node
-    /// back to it leads over the join, to which each side leads.
+    /// A side is in the same cycles as the node of the diamond: it is entered from there alone, and
+    /// every way from the node back to itself passes the join, to which the side leads as well.
     #[must_use]
     pub fn after_diamond(&self, diamond: &Diamond) -> Self {
         let mut hierarchy = self.clone();

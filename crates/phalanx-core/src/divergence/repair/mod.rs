@@ -55,6 +55,7 @@ use std::sync::Arc;
 use crate::SourceSet;
 use phalanx_graph::sync::{Carry, GraphCopy, SyncView};
 use phalanx_graph::{Cfg, DomTree, Node};
+use rustc_hash::FxHashSet;
 
 use self::levels::Levels;
 use self::state::{GivenUp, State};
@@ -270,7 +271,8 @@ impl Retained {
         // Where blocks were only split, nothing but its cycles depends on the block of a value, and
         // nothing on that of an entry whose edge begins in the new block.
         let is_nothing = |was, is| carry.is_split() && carry.is_in_same_cycles(was, is);
-        let is_same_end = |was, is| carry.is_split() && carry.tails().contains(&(was, is));
+        let tails: FxHashSet<(Node, Node)> = carry.tails().iter().copied().collect();
+        let is_same_end = |was, is| carry.is_split() && tails.contains(&(was, is));
         let elsewhere = self.table.settle_moves(is_nothing, is_same_end);
         let (both, table) = ((&old, &carry), (&self.table, &*elsewhere));
         let visited = self.state.update_flow(flow, both, table, &mut self.answer);
