@@ -109,6 +109,19 @@ fn both_sides_have_one_sign() {
     .assert_eq(&found);
 }
 
+/// The instruction with a name.
+fn named(session: &Session, function: FunctionId, name: &str) -> InstId {
+    let code = session.code(function);
+    let is = |inst: &InstId| code.extras.names.inst(*inst) == Some(name.as_bytes());
+    code.body.all_ids().find(is).expect("it is there")
+}
+
+/// What it depends on.
+fn mask_of(session: &Session, function: FunctionId, name: &str) -> String {
+    let value = Value::inst(named(session, function, name));
+    session.divergence(function).expect("it has a body").mask(value).to_string()
+}
+
 /// Facts about a stride are updated after edits of its operands, however far these are from the
 /// comparison.
 #[test]
@@ -137,15 +150,7 @@ exit:
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("well-formed");
     let k = session.function(module, "k").expect("defined");
-    let named = |session: &Session, function, name: &str| {
-        let code = session.code(function);
-        let is = |inst: &InstId| code.extras.names.inst(*inst) == Some(name.as_bytes());
-        code.body.all_ids().find(is).expect("it is there")
-    };
-    let mask = |session: &Session, function| {
-        let more = named(session, function, "more");
-        session.divergence(function).expect("it has a body").mask(Value::inst(more)).to_string()
-    };
+    let mask = |session: &Session, function| mask_of(session, function, "more");
     assert_eq!(mask(&session, k), "{}");
     let edits = [
         ("p0", 1, 9),
@@ -198,15 +203,7 @@ exit:
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("well-formed");
     let k = session.function(module, "k").expect("defined");
-    let named = |session: &Session, function, name: &str| {
-        let code = session.code(function);
-        let is = |inst: &InstId| code.extras.names.inst(*inst) == Some(name.as_bytes());
-        code.body.all_ids().find(is).expect("it is there")
-    };
-    let mask = |session: &Session, function| {
-        let few = named(session, function, "few");
-        session.divergence(function).expect("it has a body").mask(Value::inst(few)).to_string()
-    };
+    let mask = |session: &Session, function| mask_of(session, function, "few");
     let check = |session: &Session, expected| {
         let mut fresh = Session::new();
         let read = fresh.read(&session.print(module)).expect("well-formed");
