@@ -11,8 +11,11 @@
 //! MISSED  spaces-around-a-loop-are-lost            what comes around a loop is lost
 //! ```
 //!
+//! `--tests` runs all tests on every fault, and says of each how many faults it notices, and which
+//! of these no other does: a test of edits without any may be one that others make needless.
+//!
 //! *Cost*: a build of the tests, and a run of most tests for each fault that is missed; about an
-//! hour on two processors. `--only` selects faults by a part of their names.
+//! hour on two processors, with `--tests` more. `--only` selects faults by a part of their names.
 
 mod list;
 
@@ -61,6 +64,12 @@ pub(crate) struct Options {
     /// How many run at a time; as many as there are processors unless told.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    /// Leave out test programs whose names contain this; may be given several times.
+    #[arg(long, value_name = "PART")]
+    without: Vec<String>,
+    /// Run all tests on every fault, and print what each test notices.
+    #[arg(long)]
+    tests: bool,
 }
 
 /// A test program that was built.
@@ -73,6 +82,8 @@ struct Program {
     folder: PathBuf,
     /// A part of the names of the tests that run.
     tests: &'static str,
+    /// The tests that ran without a fault, with the name of the program.
+    passed: Vec<String>,
     /// How long it takes without a fault.
     takes: Duration,
 }
@@ -80,9 +91,10 @@ struct Program {
 /// The result of a run.
 #[derive(Debug)]
 enum Outcome {
-    Passed,
-    /// The first test that failed, as far as it can be told.
-    Failed(String),
+    /// The tests that ran.
+    Passed(Vec<String>),
+    /// The tests that failed, as far as it can be told; not empty.
+    Failed(Vec<String>),
 }
 
 /// Inserts the faults, builds, and asks the tests about each.
@@ -99,10 +111,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let chosen: Vec<(usize, &Fault)> =
         (1..).zip(&faults).filter(|(_, fault)| is_chosen(fault)).collect();
     ensure!(!chosen.is_empty(), "no fault has such a name");
-    let programs = build(&root, &faults)?;
+    let mut programs = build(&root, &faults)?;
+    programs.retain(|program| options.without.iter().all(|part| !program.name.contains(part)));
     let jobs = options.jobs.or(thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let programs = passing(programs)?;
-    let missed = ask(&chosen, &programs, jobs)?;
+    let answers = ask(&chosen, &programs, jobs, options.tests)?;
+    if options.tests {
+        print!("{}", by_test(&programs, &answers));
+    }
+    let is_missed = |(fault, by): &&(&Fault, Vec<String>)| by.is_empty() && !fault.is_unnoticed;
+    let missed = answers.iter().filter(is_missed).count();
     println!("{} faults, {missed} missed", chosen.len());
     ensure!(missed == 0, "{missed} faults are noticed by no test");
     Ok(())
@@ -142,6 +160,7 @@ fn build(root: &Path, faults: &[Fault]) -> anyhow::Result<Vec<Program>> {
             path: path.into(),
             folder: folder.into(),
             tests,
+            passed: Vec::new(),
             takes: Duration::ZERO,
         });
     }
@@ -197,8 +216,12 @@ fn passing(programs: Vec<Program>) -> anyhow::Result<Vec<Program>> {
     for program in programs {
         let started = Instant::now();
         match start(&program, 0, Duration::from_secs(1800))? {
-            Outcome::Passed => passed.push(Program { takes: started.elapsed(), ..program }),
-            Outcome::Failed(test) => bail!("{}: {test} fails without any fault", program.name),
+            Outcome::Passed(tests) => {
+                passed.push(Program { passed: tests, takes: started.elapsed(), ..program });
+            }
+            Outcome::Failed(tests) => {
+                bail!("{}: {} fails without any fault", program.name, tests[0]);
+            }
         }
     }
     // Fast programs run first.
@@ -206,45 +229,71 @@ fn passing(programs: Vec<Program>) -> anyhow::Result<Vec<Program>> {
     Ok(passed)
 }
 
-/// Runs the programs on each fault, and prints the results in the order of faults.
-fn ask(chosen: &[(usize, &Fault)], programs: &[Program], jobs: usize) -> anyhow::Result<usize> {
+/// Runs the programs on each fault until one notices it, or all of them; prints the results.
+/// Returns for each fault the tests that notice it, in the order of faults.
+fn ask<'a>(
+    chosen: &[(usize, &'a Fault)],
+    programs: &[Program],
+    jobs: usize,
+    all: bool,
+) -> anyhow::Result<Vec<(&'a Fault, Vec<String>)>> {
     let next = AtomicUsize::new(0);
     // The program that caught the previous fault runs first.
     let caught_by: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-    let answers: Mutex<BTreeMap<usize, bool>> = Mutex::new(BTreeMap::new());
+    let answers: Mutex<BTreeMap<usize, (&Fault, Vec<String>)>> = Mutex::new(BTreeMap::new());
     let worker = || -> anyhow::Result<()> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(&(number, fault)) = chosen.get(at) else { return Ok(()) };
             let first = caught_by.lock().expect("no panic").clone();
             let rest = (0..programs.len()).filter(|at| !first.contains(at));
-            let mut found = None;
+            let mut found = Vec::new();
             for at in first.iter().rev().copied().chain(rest) {
                 let program = &programs[at];
                 let limit = program.takes * 10 + Duration::from_secs(60);
-                if let Outcome::Failed(test) = start(program, number, limit)? {
-                    found = Some(format!("{}: {test}", program.name));
+                let Outcome::Failed(tests) = start(program, number, limit)? else { continue };
+                found.extend(tests.iter().map(|test| format!("{}: {test}", program.name)));
+                if !all {
                     let mut known = caught_by.lock().expect("no panic");
                     known.retain(|other| *other != at);
                     known.push(at);
                     break;
                 }
             }
-            let (mark, text) = match &found {
+            let (mark, text) = match found.first() {
                 Some(by) => ("caught", by.as_str()),
                 None if fault.is_unnoticed => ("known ", fault.what.as_str()),
                 None => ("MISSED", fault.what.as_str()),
             };
             println!("{mark}  {:45} {text}", fault.name);
-            let is_missed = found.is_none() && !fault.is_unnoticed;
-            answers.lock().expect("no panic").insert(number, is_missed);
+            answers.lock().expect("no panic").insert(number, (fault, found));
         }
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
     })?;
-    Ok(answers.into_inner().expect("no panic").values().filter(|missed| **missed).count())
+    Ok(answers.into_inner().expect("no panic").into_values().collect())
+}
+
+/// What each test notices: how many faults, and the names of those that no other test notices.
+fn by_test(programs: &[Program], answers: &[(&Fault, Vec<String>)]) -> String {
+    let ran = programs.iter().flat_map(|program| {
+        program.passed.iter().map(|test| (format!("{}: {test}", program.name), (0, Vec::new())))
+    });
+    let mut tests: BTreeMap<String, (usize, Vec<&str>)> = ran.collect();
+    for (fault, by) in answers {
+        for test in by {
+            let (count, alone) = tests.entry(test.clone()).or_default();
+            *count += 1;
+            alone.extend((by.len() == 1).then_some(fault.name.as_str()));
+        }
+    }
+    let line = |(test, (count, alone)): (String, (usize, Vec<&str>))| {
+        let names: String = alone.iter().map(|name| format!(" {name}")).collect();
+        format!("{test}: {count} faults, {} by it alone{names}\n", alone.len())
+    };
+    tests.into_iter().map(line).collect()
 }
 
 /// Runs a test program with a fault switched on; 0 is none.
@@ -281,14 +330,17 @@ fn start(program: &Program, number: usize, limit: Duration) -> anyhow::Result<Ou
     };
     let text = read.join().expect("no panic")?;
     Ok(match status {
-        Some(status) if status.success() => Outcome::Passed,
-        Some(_) => Outcome::Failed(first_failure(&text).unwrap_or_else(|| "a crash".to_owned())),
-        None => Outcome::Failed("no end".to_owned()),
+        Some(status) if status.success() => Outcome::Passed(ended(&text, "ok")),
+        Some(_) => match ended(&text, "FAILED") {
+            failed if failed.is_empty() => Outcome::Failed(vec!["a crash".to_owned()]),
+            failed => Outcome::Failed(failed),
+        },
+        None => Outcome::Failed(vec!["no end".to_owned()]),
     })
 }
 
-/// The first test that failed, by the output of a test program.
-fn first_failure(output: &str) -> Option<String> {
-    let failed = output.lines().find(|line| line.starts_with("test ") && line.ends_with("FAILED"));
-    failed?.split_whitespace().nth(1).map(str::to_owned)
+/// The tests that ended in a way, by the output of a test program.
+fn ended(output: &str, how: &str) -> Vec<String> {
+    let tests = output.lines().filter(|line| line.starts_with("test ") && line.ends_with(how));
+    tests.filter_map(|line| line.split_whitespace().nth(1).map(str::to_owned)).collect()
 }
