@@ -71,3 +71,4 @@ out:
 }
 
 ; each edit
+; random edits

@@ -77,3 +77,4 @@ entry:
 
 ; function @kernel
 ; each edit
+; random edits

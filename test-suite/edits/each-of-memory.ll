@@ -76,3 +76,4 @@ exit:
 }
 
 ; each edit
+; random edits

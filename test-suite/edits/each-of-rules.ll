@@ -70,3 +70,4 @@ exit:
 }
 
 ; each edit
+; random edits

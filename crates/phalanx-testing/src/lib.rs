@@ -13,7 +13,6 @@ pub mod inlined;
 pub mod listing;
 pub mod lit;
 pub mod llvm_tools;
-pub mod many_slots;
 pub mod mutate;
 pub mod opt_timers;
 pub mod pointers;

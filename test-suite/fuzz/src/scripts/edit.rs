@@ -4,13 +4,16 @@ use std::{fmt::Write as _, sync::Arc};
 
 use phalanx::{
     ir::{
-        BlockId, BuildError, Context, Function, InstBuilder, InstId, Module, Type, Value,
+        BlockId, BuildError, Context, Function, InstBuilder, InstId, Module, Opcode, Type, Value,
         edit::Transaction, metadata::MetadataId,
     },
     llvm::{ModulePrinter, parse_module},
 };
 
 use super::Run;
+
+/// The line that ends a transaction which is undone.
+const UNDO: &str = "undo";
 
 /// Why a line cannot be carried out.
 struct Refusal(String);
@@ -45,13 +48,19 @@ impl Run {
 
     /// Carries out edits in one transaction.
     pub(super) fn change(&mut self, edits: &[&str]) -> Result<(), String> {
-        self.before = (self.session.repairs(self.function), self.looks());
+        self.before = (self.session.repairs(self.function), self.looks(), self.ways());
         let (text, context) = (self.session.print(self.module), Arc::clone(self.session.context()));
         let done = self.session.edit(self.function, |edit| {
             let mut editor = Editor { edit, text: &text, context: &context };
-            edits.iter().try_for_each(|line| editor.line(line))
+            edits.iter().try_for_each(|line| match *line {
+                UNDO => Err(Refusal(UNDO.to_owned())),
+                line => editor.line(line),
+            })
         });
-        done.map_err(|Refusal(message)| message)
+        match done {
+            Err(Refusal(message)) if message != UNDO => Err(message),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -68,7 +77,7 @@ impl Editor<'_, '_> {
         match verb {
             "set" => {
                 let (place, value) = split(rest, " = ")?;
-                let (inst, position) = split(place, " ")?;
+                let (inst, position) = place.rsplit_once(' ').ok_or("an operand has a position")?;
                 let position = position.parse().map_err(|_| "a position is a number")?;
                 let (inst, value) = (self.inst(inst)?, self.value(value)?);
                 self.edit.set_operand(inst, position, value)?;
@@ -77,6 +86,10 @@ impl Editor<'_, '_> {
                 let (inst, value) = split(rest, " = ")?;
                 let (inst, value) = (self.inst(inst)?, self.value(value)?);
                 self.edit.replace(inst, value)?;
+            }
+            "repeat" => {
+                let inst = self.inst(rest)?;
+                self.edit.after(inst).clone_of(inst)?;
             }
             "erase" => match rest.strip_prefix("block ") {
                 _ if rest == "unreachable" => {
@@ -91,6 +104,11 @@ impl Editor<'_, '_> {
                     self.edit.erase(inst)?;
                 }
             },
+            "move" if rest.starts_with("block ") => {
+                let (block, after) = split(&rest["block ".len()..], " behind ")?;
+                let (block, after) = (self.block(block)?, self.block(after)?);
+                self.edit.move_block_after(block, after)?;
+            }
             "move" => {
                 let (inst, before) = split(rest, " before ")?;
                 let (inst, before) = (self.inst(inst)?, self.inst(before)?);
@@ -101,6 +119,16 @@ impl Editor<'_, '_> {
                 let before = before.strip_prefix("before ").ok_or("`insert before` is known")?;
                 let before = self.inst(before)?;
                 self.insert(before, text)?;
+            }
+            "like" => {
+                let (inst, text) = split(rest, ": ")?;
+                let inst = self.inst(inst)?;
+                self.like(inst, text)?;
+            }
+            "name" => {
+                let (inst, name) = split(rest, " = ")?;
+                let inst = self.inst(inst)?;
+                self.edit.set_name(inst, name)?;
             }
             "phi" => {
                 let (place, ty) = split(rest, ": ")?;
@@ -174,15 +202,53 @@ impl Editor<'_, '_> {
             ["ret"] => {
                 self.edit.replace_terminator(block).ret_void()?;
             }
+            ["ret", ..] => {
+                let value = self.value(text["ret".len()..].trim())?;
+                self.edit.replace_terminator(block).ret(value)?;
+            }
+            ["unreachable"] => {
+                self.edit.replace_terminator(block).unreachable()?;
+            }
             _ => return Err("there is no such terminator".into()),
         }
         Ok(())
     }
 
-    /// Parses the instruction in a function that has the values it reads as arguments, and copies
-    /// it from there.
+    /// Copies the instruction of a text.
     fn insert(&mut self, before: InstId, text: &str) -> Done {
         let name = text.split_once(" = ").map_or("", |(name, _)| name.trim_start_matches('%'));
+        let (source, inst, arguments) = self.written(text)?;
+        let own = |value: &Value| match value.as_arg() {
+            Some(position) => arguments[position as usize],
+            None => *value,
+        };
+        let operands: Vec<Value> = source.body.operands(inst).iter().map(own).collect();
+        self.edit.before(before).named(name).copy_of(source.view(), inst, &operands)?;
+        Ok(())
+    }
+
+    /// Gives an instruction the flags, the predicate or the alignment of a text.
+    fn like(&mut self, inst: InstId, text: &str) -> Done {
+        let (source, model, _) = self.written(text)?;
+        let model = *source.body.inst(model);
+        if self.edit.body().inst(inst).opcode != model.opcode {
+            return Err("it is another kind of instruction".into());
+        }
+        self.edit.set_flags(inst, model.flags)?;
+        match model.opcode {
+            Opcode::ICmp => self.edit.set_int_predicate(inst, model.int_predicate())?,
+            Opcode::Load | Opcode::Store => {
+                let align = model.mem().align();
+                align.map_or(Ok(()), |align| self.edit.set_align(inst, align))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Parses an instruction in a function that has the values it reads as arguments. Returns these
+    /// as well.
+    fn written(&self, text: &str) -> Done<(Function, InstId, Vec<Value>)> {
         let read = text.split_once(" = ").map_or(text, |(_, read)| read);
         let mut arguments: Vec<(&str, Value)> = Vec::new();
         for name in names(read) {
@@ -199,13 +265,7 @@ impl Editor<'_, '_> {
         }
         let source = self.parsed(&format!("void @edit.({})", parameters.join(", ")), text)?;
         let inst = source.body.all_ids().next().ok_or("it is no instruction")?;
-        let own = |value: &Value| match value.as_arg() {
-            Some(position) => arguments[position as usize].1,
-            None => *value,
-        };
-        let operands: Vec<Value> = source.body.operands(inst).iter().map(own).collect();
-        self.edit.before(before).named(name).copy_of(source.view(), inst, &operands)?;
-        Ok(())
+        Ok((source, inst, arguments.into_iter().map(|(_, value)| value).collect()))
     }
 
     /// A function of this head with one instruction before its return.

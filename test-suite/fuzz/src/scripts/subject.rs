@@ -1,6 +1,7 @@
 //! What a script expects: facts in words.
 
 use phalanx::{
+    db::queries::{self, Ways},
     ir::{BlockId, InstId, Opcode, Value},
     target::SourceSet,
 };
@@ -27,10 +28,16 @@ impl Run {
                 }
                 .into())
             }
+            ["by"] => Ok(self.by()),
             ["findings"] => {
                 let found = self.session.diagnostics(self.function);
                 let codes: Vec<&str> = found.iter().map(|finding| finding.rule.code()).collect();
                 Ok(if codes.is_empty() { "none".to_owned() } else { codes.join(" ") })
+            }
+            ["conflicts"] => {
+                let (db, function) = (self.session.database(), self.function.input());
+                let found = queries::space_conflicts(db, function).as_deref();
+                Ok(found.map_or(0, <[_]>::len).to_string())
             }
             ["branch", block] => sources(view.branch_mask(self.block(block)?)),
             ["control", block] => sources(view.control_mask(self.block(block)?)),
@@ -72,6 +79,23 @@ impl Run {
             () if now.solved > before.solved => "scratch",
             () => "nothing",
         }
+    }
+
+    /// Which answers were found otherwise than by keeping them, since the edit that came last.
+    fn by(&self) -> String {
+        let both: Vec<_> = self.ways().into_iter().zip(&self.before.2).collect();
+        let of = |is: fn(Ways, Ways) -> bool| -> Vec<&str> {
+            let found = both.iter().filter(|((_, now), (_, before))| is(*now, *before));
+            found.map(|((name, _), _)| *name).collect()
+        };
+        let is_anew = |now: Ways, before: Ways| now.solved > before.solved;
+        let repaired =
+            of(|now, before| now.repaired > before.repaired && now.solved == before.solved);
+        let found = [("repaired", repaired), ("anew", of(is_anew))];
+        let found = found.iter().filter(|(_, names)| !names.is_empty());
+        let found: Vec<String> =
+            found.map(|(way, names)| format!("{way}: {}", names.join(" "))).collect();
+        if found.is_empty() { "kept".to_owned() } else { found.join("; ") }
     }
 
     fn value(&self, text: &str) -> Result<Value, String> {
