@@ -82,19 +82,17 @@ impl ControlGraph {
     }
 
     /// As [`rename`](Self::rename), where blocks were split and nothing else happened: nodes are
-    /// about what they were about, while edges have other numbers and blocks other positions.
+    /// about what they were about, while blocks have other positions. Edges into a block have the
+    /// numbers that they had where the same blocks lead there, as the new block is the last one.
     fn rename_split(&mut self, carry: &Carry<'_>) {
         for (number, kind) in (0..).zip(&self.kinds) {
-            let (edges, by) = match *kind {
-                Control::JoinOver(block, edges) => (edges, carry.entering(block)),
-                Control::JoinBack(cycle, edges) => (edges, carry.back(cycle)),
+            let by = match *kind {
+                Control::JoinOver(block, _) => carry.entering(block),
+                Control::JoinBack(cycle, _) => carry.back(cycle),
                 _ => continue,
             };
-            match by {
-                Some(by) => shift(&mut self.edges[edges as usize], by),
-                None => {
-                    self.loose.insert(number);
-                }
+            if by != Some(0) {
+                self.loose.insert(number);
             }
         }
         let positions = carry.positions();
