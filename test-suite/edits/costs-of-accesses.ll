@@ -105,7 +105,7 @@ right:
   br i1 %once.more, label %left, label %done
 done:
   ; 300 rows
-  store i32 %row299, ptr addrspace(1) %q
+  store i32 %n, ptr addrspace(1) %q
   ret void
 }
 
