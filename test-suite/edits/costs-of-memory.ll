@@ -86,23 +86,23 @@ done:
 ; try like entry:20: store volatile i32 %v0, ptr %out
 ; expect by = repaired: effects memory_kinds space_conflicts written_spaces; anew: through
 ; try set entry:20 1 = %slot
-; expect by = repaired: effects memory_kinds memory_ssa pointer_flow private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: private_memory through
 
 ; Slots: a load less, a store more, another address in one, an address that is not used.
 ; try replace %o = %v0
-; expect by = repaired: callees classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa private_memory race_free_loads space_conflicts written_spaces; anew: through
+; expect by = repaired: callees classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa race_free_loads space_conflicts written_spaces; anew: private_memory through
 ; try insert before %m: store i32 %v0, ptr %slot
-; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: private_memory through
 ; try set entry:12 0 = %b
 ; expect by = repaired: effects memory_kinds space_conflicts written_spaces; anew: through
 ; try erase %p
-; expect by = repaired: address_memory classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa pointer_flow private_memory race_free_loads space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa pointer_flow race_free_loads space_conflicts; anew: address_memory private_memory through
 ; try insert before %m: %more = getelementptr i32, ptr %slot, i32 %v0
-; expect by = repaired: address_memory effects memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try insert before %v0: %more = alloca i32
-; expect by = repaired: address_memory effects memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try replace %slot = %out
-; expect by = repaired: address_memory effects load_classes memory_kinds memory_ssa pointer_flow private_memory race_free_loads space_conflicts written_spaces; anew: through
+; expect by = repaired: effects load_classes memory_kinds memory_ssa pointer_flow race_free_loads space_conflicts written_spaces; anew: address_memory private_memory through
 
 ; Integers in slots count as addresses as long as one is made a pointer, and the first may go.
 ; try insert before %k: %made = inttoptr i64 %wide to ptr
@@ -110,7 +110,7 @@ done:
 ; edit insert before %k: %again = inttoptr i64 %wide to ptr
 ; expect by = repaired: memory_kinds space_conflicts; anew: through
 ; edit insert before %k: store i64 1, ptr %word
-; expect by = repaired: address_memory classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: address_memory private_memory through
 ; edit erase %made
 ; expect by = repaired: memory_kinds space_conflicts; anew: address_memory through
 ; edit erase %again
@@ -118,9 +118,9 @@ done:
 
 ; A slot is reached by others, and no longer.
 ; try insert before %m: store ptr %slot, ptr %out
-; expect by = repaired: address_memory classic_memory_ssa effects memory_accesses memory_kinds memory_ssa pointer_flow private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: address_memory private_memory through
 ; edit erase entry:19
-; expect by = repaired: address_memory classic_memory_ssa effects memory_accesses memory_kinds memory_ssa pointer_flow private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: address_memory private_memory through
 
 ; Where addresses lead: an index, a base, memory that is constant, an address, null.
 ; try set %a 1 = %v0
@@ -155,7 +155,7 @@ done:
 ; try insert before %o: call void @leaf(i32 %n)
 ; expect by = repaired: callees classic_memory_ssa effects memory_ssa space_conflicts written_spaces; anew: memory_kinds through
 ; try insert before %o: call void @peek(ptr %slot)
-; expect by = repaired: address_memory callees pointer_flow private_memory space_conflicts written_spaces; anew: classic_memory_ssa effects load_classes memory_kinds memory_ssa race_free_loads through
+; expect by = repaired: callees pointer_flow space_conflicts written_spaces; anew: address_memory classic_memory_ssa effects load_classes memory_kinds memory_ssa private_memory race_free_loads through
 ; try attach %l invariant.load from entry:20
 ; expect by = repaired: classic_memory_ssa load_classes
 ; try attach %l marked from entry:20
@@ -165,9 +165,9 @@ done:
 ; try split before %m: behind
 ; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_accesses memory_kinds memory_ssa private_memory space_conflicts; anew: through
 ; edit merge entry
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_accesses memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_accesses memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try move block then behind done
-; expect by = repaired: convergence memory_accesses memory_kinds space_conflicts; anew: through
+; expect by = repaired: convergence memory_accesses memory_kinds space_conflicts; anew: address_memory private_memory through
 ; try set entry:20 0 = %v1
 ; edit undo
 ; expect by = repaired: memory_kinds

@@ -94,64 +94,64 @@ five:
 
 ; Loads and stores: more, less, in another order, volatile, elsewhere.
 ; try repeat %g1
-; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa space_conflicts; anew: private_memory through
 ; try insert before %g2: %new = load i32, ptr %f2
-; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa space_conflicts; anew: private_memory through
 ; edit set %new 0 = %out
-; expect by = repaired: effects load_classes memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects load_classes memory_kinds memory_ssa space_conflicts; anew: private_memory through
 ; try erase %xb
-; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa private_memory race_free_loads space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa race_free_loads space_conflicts; anew: private_memory through
 ; try insert before %g1: store i32 %n, ptr %f2
-; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: private_memory through
 ; edit erase five:0
-; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: private_memory through
 ; try move four:0 before five:1
-; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: private_memory through
 ; try like %g1: load volatile i32, ptr %f1
-; expect by = repaired: classic_memory_ssa effects load_classes memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_kinds memory_ssa space_conflicts; anew: private_memory through
 
 ; Slots: more, less, in another order.
 ; try repeat %f2
-; expect by = repaired: address_memory effects memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try replace %f2 = %f1
-; expect by = repaired: address_memory effects load_classes memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: effects load_classes memory_kinds memory_ssa space_conflicts written_spaces; anew: address_memory private_memory through
 ; try move %f2 before %f0
-; expect by = repaired: address_memory effects load_classes memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects load_classes memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try erase %ls
 ; edit replace %s = %out
-; expect by = repaired: address_memory classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa pointer_flow private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: address_memory private_memory through
 
 ; A slot escapes, escapes again, and no longer.
 ; try insert before %g0: store ptr %f2, ptr %out
-; expect by = repaired: address_memory classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: address_memory private_memory through
 ; edit insert before %lx: store ptr %gone, ptr %out
 ; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: through
 ; edit set entry:18 0 = %out
-; expect by = repaired: address_memory effects memory_kinds memory_ssa pointer_flow private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: address_memory private_memory through
 ; edit set %sel 1 = %b
-; expect by = repaired: address_memory memory_kinds memory_ssa pointer_flow private_memory space_conflicts; anew: through
+; expect by = repaired: memory_kinds memory_ssa pointer_flow space_conflicts; anew: address_memory private_memory through
 ; edit set %sel 1 = %out
-; expect by = repaired: address_memory memory_kinds memory_ssa pointer_flow private_memory space_conflicts; anew: through
+; expect by = repaired: memory_kinds memory_ssa pointer_flow space_conflicts; anew: address_memory private_memory through
 
 ; Copies, steps of addresses, indices.
 ; try set three:0 1 = %s
-; expect by = repaired: address_memory callees effects memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: callees effects memory_kinds memory_ssa space_conflicts written_spaces; anew: address_memory private_memory through
 ; try set %ex 1 = i64 8
-; expect by = repaired: address_memory effects load_classes memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects load_classes memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try set %ex 0 = %d
-; expect by = repaired: address_memory effects load_classes memory_kinds memory_ssa pointer_flow private_memory space_conflicts; anew: through
+; expect by = repaired: effects load_classes memory_kinds memory_ssa pointer_flow space_conflicts; anew: address_memory private_memory through
 ; try set %dx 2 = %k
-; expect by = repaired: address_memory effects memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; try insert before %g1: %step = getelementptr i32, ptr %f1, i32 %n
-; expect by = repaired: address_memory effects memory_kinds memory_ssa private_memory space_conflicts; anew: through
+; expect by = repaired: effects memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; edit insert before %g1: store i32 %n, ptr %step
-; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts written_spaces; anew: private_memory through
 
 ; What the launch passes.
 ; try set %vs 2 = %out
 ; expect by = repaired: load_classes memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: through
 ; edit set %vs 2 = %b
-; expect by = repaired: address_memory load_classes memory_kinds memory_ssa pointer_flow private_memory space_conflicts written_spaces; anew: through
+; expect by = repaired: load_classes memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: address_memory private_memory through
 ; try insert before %lv: store i32 %n, ptr %vy
 ; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa pointer_flow space_conflicts written_spaces; anew: through
 ; try set %sel 1 = %v
@@ -159,7 +159,7 @@ five:
 
 ; A load of a slot that a function is given with another one.
 ; try insert before one:3: %new = load i32, ptr %a
-; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa private_memory race_free_loads space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa effects load_classes memory_accesses memory_kinds memory_ssa race_free_loads space_conflicts; anew: private_memory through
 
 ; each edit
 ; random edits

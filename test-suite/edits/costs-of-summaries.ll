@@ -138,7 +138,7 @@ start:
 
 ; Where it returns, and blocks.
 ; try end one: ret %n
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts summary through; anew: memory_accesses
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts summary through; anew: address_memory memory_accesses private_memory
 ; edit insert before end of one: store i32 %m, ptr %a
 ; expect by = repaired: classic_memory_ssa effects memory_accesses memory_kinds memory_ssa space_conflicts summary through written_spaces
 ; edit end four: unreachable
@@ -146,11 +146,11 @@ start:
 ; edit end four: ret %m
 ; expect by = repaired: effects memory_kinds summary through
 ; try end entry: br two
-; expect by = repaired: address_memory callees classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa pointer_flow private_memory space_conflicts summary written_spaces; anew: memory_accesses through
+; expect by = repaired: callees classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa pointer_flow space_conflicts summary written_spaces; anew: address_memory memory_accesses private_memory through
 ; edit set %v1 0 = %n
 ; expect by = repaired: memory_kinds summary through; anew: memory_accesses
 ; edit end entry: br one
-; expect by = repaired: address_memory callees classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa pointer_flow private_memory space_conflicts summary written_spaces; anew: memory_accesses through
+; expect by = repaired: callees classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa pointer_flow space_conflicts summary written_spaces; anew: address_memory memory_accesses private_memory through
 ; try split before %w0: behind
 ; expect by = repaired: classic_memory_ssa convergence effects memory_kinds memory_ssa private_memory space_conflicts summary through; anew: memory_accesses
 

@@ -48,12 +48,12 @@ rest:
 
 ; edit end a: unreachable
 ; edit redirect j 0 = b
-; expect by = repaired: classic_memory_ssa convergence effects memory_kinds memory_ssa private_memory; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa convergence effects memory_kinds memory_ssa; anew: address_memory memory_accesses private_memory through
 
 ; function @leaves
 ; try split before end of a: tail
 ; edit end a: unreachable
 ; edit redirect b 0 = tail
-; expect by = repaired: classic_memory_ssa convergence effects memory_kinds memory_ssa space_conflicts through; anew: memory_accesses
+; expect by = repaired: classic_memory_ssa convergence effects memory_kinds memory_ssa space_conflicts through; anew: address_memory memory_accesses private_memory
 
 ; each edit

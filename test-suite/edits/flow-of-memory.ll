@@ -45,21 +45,21 @@ last:
 ; edit split before %l: head.l
 ; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_accesses memory_kinds memory_ssa space_conflicts; anew: through
 ; edit merge head
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_accesses memory_kinds memory_ssa space_conflicts; anew: through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_accesses memory_kinds memory_ssa space_conflicts; anew: address_memory private_memory through
 ; No thread comes to a definition in the loop, and one does.
 ; edit redirect head 0 = join
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts written_spaces; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts written_spaces; anew: address_memory memory_accesses private_memory through
 ; edit redirect head 0 = then
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts written_spaces; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts written_spaces; anew: address_memory memory_accesses private_memory through
 ; The loop ends, and is one, with two entries.
 ; edit redirect join 0 = exit
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts; anew: address_memory memory_accesses private_memory through
 ; edit redirect join 0 = head
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts; anew: address_memory memory_accesses private_memory through
 ; edit end entry: br %c head join
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa space_conflicts; anew: address_memory memory_accesses private_memory through
 ; edit end last: br exit
-; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa race_free_loads; anew: memory_accesses pointer_flow through
+; expect by = repaired: classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa race_free_loads; anew: address_memory memory_accesses pointer_flow private_memory through
 ; Addresses stand in another block.
 ; edit split before %deep: entry.deep
 ; expect by = repaired: address_memory classic_memory_ssa convergence effects load_classes memory_kinds memory_ssa private_memory space_conflicts; anew: memory_accesses through

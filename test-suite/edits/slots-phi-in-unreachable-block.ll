@@ -24,11 +24,11 @@ never:
 ; edit set %ph 0 = %b
 ; expect by = repaired: memory_kinds memory_ssa pointer_flow space_conflicts; anew: address_memory memory_accesses private_memory through
 ; edit set %ph 0 = %out
-; expect by = repaired: address_memory memory_kinds memory_ssa pointer_flow private_memory space_conflicts; anew: memory_accesses through
+; expect by = repaired: memory_kinds memory_ssa pointer_flow space_conflicts; anew: address_memory memory_accesses private_memory through
 ; edit set %ph 0 = %a
 ; edit insert before %lb: %step = getelementptr i8, ptr %b, i32 %n
 ; expect by = repaired: effects memory_kinds memory_ssa pointer_flow space_conflicts; anew: address_memory memory_accesses private_memory through
 ; edit insert before %lb: store i32 1, ptr %step
-; expect by = repaired: classic_memory_ssa effects memory_kinds memory_ssa private_memory space_conflicts written_spaces; anew: memory_accesses through
+; expect by = repaired: classic_memory_ssa effects memory_kinds memory_ssa space_conflicts written_spaces; anew: memory_accesses private_memory through
 ; edit set never:1 1 = %b
-; expect by = repaired: effects memory_kinds space_conflicts written_spaces; anew: memory_accesses through
+; expect by = repaired: effects memory_kinds space_conflicts written_spaces; anew: memory_accesses private_memory through

@@ -18,7 +18,6 @@
 //! | [`most_looked_at`] | changed instructions | all are looked at again |
 //! | [`most_in_blocks`] | instructions of changed blocks | all are looked at again |
 //! | [`rewritten`] | changed instructions | nothing is retained: another rewrite is likely |
-//! | [`most_spliced`] | instructions of components | private memory is made anew |
 //! | [`most_blocks`] | blocks with other accesses | the form of memory is made anew |
 //! | [`most_visits`], [`USE_BLOCKS`] | blocks on the way to uses, to one use | the same |
 //! | [`READERS`], [`POINTER_STEPS`], [`SPACE_STEPS`], [`PRIVATE_STEPS`] | steps of one repair | it is given up |
@@ -119,11 +118,4 @@ pub fn most_blocks(count: usize) -> usize {
 #[must_use]
 pub fn most_visits(blocks: usize) -> usize {
     blocks / 8 + USE_BLOCKS
-}
-
-/// The number of components of private memory, or of their instructions, that are done again at a
-/// time.
-#[must_use]
-pub fn most_spliced(size: usize) -> usize {
-    (size / 8).max(256)
 }

@@ -36,8 +36,8 @@
 
 mod disturbed;
 mod divide;
+mod joined;
 mod sparse;
-mod splice;
 mod split;
 
 use std::ops::Range;
@@ -48,8 +48,8 @@ use rustc_hash::FxHashSet;
 pub(super) use self::disturbed::Disturbed;
 pub use self::disturbed::Graph;
 pub(super) use self::divide::GroupNumber;
+pub(super) use self::joined::{LEFT_OUT, Part};
 pub use self::sparse::Frontiers;
-pub(super) use self::splice::{LEFT_OUT, Part};
 
 /// What an instruction does to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,7 @@ use phalanx_analysis::{
     edited::Edited,
     loads::written_by_call,
     lower::{Code, Environment},
-    memory::{
-        ClassicMemorySsa, MemorySsa, PrivateMemory, Reach, UpdatedFact,
-        form::Graphs,
-        ssa::{self, Frontiers},
-    },
+    memory::{ClassicMemorySsa, MemorySsa, PrivateMemory, Reach, UpdatedFact, form::Graphs, ssa},
     spaces::MemoryKinds,
 };
 use phalanx_graph::{Cfg, DomTree};
@@ -29,7 +25,7 @@ use super::promises::{
     added_variables, constant_variables, in_one_only, invariant_marks, promises,
 };
 use super::writes::written_by;
-use super::{callees, dom_frontier, library, memory_kinds, module_index};
+use super::{callees, library, memory_kinds, module_index};
 use crate::retained::state::{Graph, MemoryPlace, RetainedMemory};
 use crate::{FunctionInput, ModuleInput};
 
@@ -38,10 +34,8 @@ use salsa::Database as Db;
 /// Private objects of a function, in SSA form. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; kept:
-/// [`Fact::version`], `dom_frontier`. *Changes when* an access of a slot does. *Cost*
-/// O(instructions + phis); large, after an edit, that of the edit and of the uses of the slots in
-/// question; where something is another, a copy of the touches besides, and a look at all blocks if
-/// these are.
+/// [`Fact::version`]. *Changes when* an access of a slot does. *Cost* O(instructions + phis); that
+/// of the edit if it concerns no slot; after a split of a block a copy of the touches.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     objects(db, function, PrivateMemory::without_origins, |slots| &slots.private)
@@ -67,12 +61,12 @@ fn objects(
     let now = Graph::of(db, function)?;
     with_code(db, function, NO_CALLEES, |code, env| {
         let (cfg, dom) = now.parts();
-        let has_graph = "a function with a graph has frontiers";
-        let frontier = || dom_frontier(db, function).expect(has_graph);
-        let graph = Frontiers { cfg, dom, frontier: &frontier };
         let update = |kept: &PrivateMemory, before: &Graph, edited: Edited<'_>| {
-            let (cfg, dom) = before.parts();
-            kept.update(code, env, (ssa::Graph { cfg, dom }, graph), edited)
+            let graphs = [before, &now].map(|graph| {
+                let (cfg, dom) = graph.parts();
+                ssa::Graph { cfg, dom }
+            });
+            kept.update(code, env, (graphs[0], graphs[1]), edited)
         };
         let make = || make(code, env, cfg, dom);
         updated(db, function, place, (Fact::Objects, now.clone()), update, make)

@@ -63,8 +63,9 @@ fn facts_of_large_functions() {
     let tally = campaign(programs(8, 16), 400);
     let MemoryRepairs { private, addresses, hssa, classic, pointers } = tally.memory;
     for ways in [private, addresses, hssa, classic, pointers] {
-        assert!(ways.kept > 20 && ways.solved > 5 && ways.repaired > 0, "{tally:?}");
+        assert!(ways.kept > 20 && ways.solved > 5, "{tally:?}");
     }
+    assert!(pointers.repaired > 0, "{tally:?}");
     assert!(hssa.repaired > 5 && classic.repaired > 5, "{tally:?}");
     assert!(tally.accesses.kept > 20 && tally.accesses.repaired > 5, "{tally:?}");
     for (query, answers) in tally.answers.by_query() {

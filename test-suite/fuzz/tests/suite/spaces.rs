@@ -46,7 +46,10 @@ fn kinds_follow_edits() {
     assert!(all.left > 20 && all.other > 20, "{all:?}");
     let queries::MemoryRepairs { private, addresses, hssa, classic, pointers } = all.memory;
     for ways in [private, addresses, hssa, classic, pointers] {
-        assert!(ways.kept > 100 && ways.repaired > 50 && ways.solved > 20, "{all:?}");
+        assert!(ways.kept > 100 && ways.solved > 20, "{all:?}");
+    }
+    for ways in [hssa, classic, pointers] {
+        assert!(ways.repaired > 50, "{all:?}");
     }
 }
 

@@ -113,7 +113,7 @@ impl PrivateMemory {
 
     /// Whether the function may have got its first conversion of an integer to a pointer, or lost
     /// the recorded one, if that matters.
-    pub(super) fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
+    fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
         let matters = self.dependencies.reach.is_some_and(|reach| reach.wanted != Wanted::All);
         matters
             && match self.dependencies.cast {

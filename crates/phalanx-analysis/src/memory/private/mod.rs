@@ -31,8 +31,9 @@
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not
 //!    matter.
 //!
-//! After an edit, [`update`] and [`splice`] scan only the affected objects again. After a [split]
-//! of a block nothing is scanned again.
+//! After an edit, [`update`] scans only the affected objects again. An answer that is one table for
+//! the whole function is kept while no edit [concerns](dependencies) it, and after a [split] of a
+//! block; else it is found from scratch, at some 35 ns an instruction.
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into callees whose
 //! [summary](crate::summary) says what they do with the memory that an argument points to, and
@@ -59,7 +60,6 @@ mod passed;
 pub(crate) mod readers;
 mod scan;
 mod slots;
-mod splice;
 mod split;
 mod touch;
 pub(crate) mod update;

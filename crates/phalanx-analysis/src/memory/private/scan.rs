@@ -94,12 +94,6 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// A new scan of all instructions that use some objects. Calls are not followed.
-    pub(super) fn of_part(code: Code<'a>, env: Environment<'a>, reach: Reach) -> Self {
-        let address = Entries::Some(FxHashMap::default());
-        Scan { address, ..Scan::of_one(code, env, reach) }
-    }
-
     /// A new scan of one instruction.
     pub(super) fn of_one(code: Code<'a>, env: Environment<'a>, reach: Reach) -> Self {
         Scan {

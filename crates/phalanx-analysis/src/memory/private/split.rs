@@ -1,6 +1,9 @@
-//! Incremental update of [`PrivateMemory`] after a block was split, if no other edit affects it.
+//! Incremental update of [`PrivateMemory`] as one table for the whole function.
 //!
 //! # What
+//!
+//! The answer stays the same while no edit [concerns](super::dependencies) it, and is known after a
+//! block was split, if no other edit affects it. After any other edit it is found from scratch.
 //!
 //! A split does not change the order of execution, so all versions stay the same
 //! ([`PrivateMemoryUpdater::update_split`](super::PrivateMemoryUpdater) says more). But events are
@@ -18,11 +21,6 @@
 //! the preorder of the dominator tree. There the new block directly follows the old one, so touches
 //! keep their positions.
 //!
-//! # Why
-//!
-//! [`splice`](super::splice) would scan each object that is accessed in the block again. For a
-//! block of a thousand instructions that costs more than a scan of the whole function.
-//!
 //! **Complexity.** A copy of the tables: O(touches + blocks), and O(instructions of the new block).
 
 use phalanx_ir::{
@@ -38,9 +36,35 @@ use crate::edited::Edited;
 use crate::memory::{UpdatedFact, ssa::Graph};
 
 impl PrivateMemory {
+    /// The answer after an edit, without origins: the same if the edit does not concern it, another
+    /// one if a block was split, and else not known. `before` and `now` are the graphs.
+    #[must_use]
+    pub fn update(
+        &self,
+        code: Code<'_>,
+        env: Environment<'_>,
+        (before, now): (Graph<'_>, Graph<'_>),
+        edited: Edited<'_>,
+    ) -> UpdatedFact<Self> {
+        // Without objects, the graph does not matter.
+        let is_same_graph = edited.blocks.is_none() || !self.dependencies.is_known();
+        if is_same_graph && !self.objects_depend_on(code, env, edited.insts) {
+            return UpdatedFact::Same;
+        }
+        self.split((code, env), (before, now), edited).unwrap_or(UpdatedFact::Unknown)
+    }
+
+    /// Whether another answer is equal, including its dependency set. Only then may `self` be
+    /// retained in its place.
+    #[must_use]
+    pub fn says_as_much(&self, other: &Self) -> bool {
+        (self, &self.dependencies, &self.affected) == (other, &other.dependencies, &other.affected)
+            && (self.is_plain, &self.users) == (other.is_plain, &other.users)
+    }
+
     /// The answer after an edit. `None` if the edit did not split a block, or also affects objects
     /// in another way.
-    pub(super) fn split(
+    fn split(
         &self,
         (code, env): (Code<'_>, Environment<'_>),
         (before, now): (Graph<'_>, Graph<'_>),

@@ -16,7 +16,7 @@
 
 use phalanx_graph::Node;
 
-use super::{Event, EventKind, Events, MemoryPhi, Ssa, Version, trim};
+use super::{Event, EventKind, Events, MemoryPhi, Ssa, Version};
 
 /// Stands in place of a number for an event or variable that is left out.
 pub(in crate::memory) const LEFT_OUT: u32 = u32::MAX;
@@ -41,34 +41,6 @@ impl Part<'_> {
     fn phis(&self) -> impl Iterator<Item = (Node, u32, u32)> {
         let numbered = self.ssa.phis.iter().zip(0..);
         numbered.filter_map(|(phi, at)| Some((phi.block, self.variable(phi.variable)?, at)))
-    }
-}
-
-impl Events {
-    /// The table `start` of these events after each block in `changes` has gained or lost that many
-    /// events. Sorts `changes`.
-    pub(in crate::memory) fn shifted(&self, changes: &mut [(Node, i64)]) -> Vec<u32> {
-        changes.sort_unstable();
-        let last = changes.last().map_or(0, |(block, _)| block.index() + 2);
-        let count = self.start.len().max(last);
-        let mut starts: Vec<u32> = Vec::with_capacity(count);
-        let (mut from, mut shift) = (0, 0);
-        let behind = self.list.len() as u32;
-        let mut put = |end: usize, shift: i64| {
-            let by = |start: u32| (i64::from(start) + shift) as u32;
-            let known = self.start.len();
-            let of_known = &self.start[from.min(known)..end.min(known)];
-            starts.extend(of_known.iter().map(|start| by(*start)));
-            starts.resize(end, by(behind));
-            from = end;
-        };
-        for &(block, change) in &*changes {
-            put(block.index() + 1, shift);
-            shift += change;
-        }
-        put(count, shift);
-        trim(&mut starts);
-        starts
     }
 }
 
