@@ -12,7 +12,7 @@ entry:
 lead:
   %third = add i32 %n, 3
   %fourth = add i32 %n, 4
-  br label %parts
+  br i1 %c, label %parts, label %meet
 parts:
   %less = icmp slt i32 %x, %n
   br i1 %less, label %p, label %q
@@ -23,8 +23,8 @@ q:
 aside:
   br label %meet
 meet:
-  %v = phi i32 [ %n, %p ], [ %n, %q ], [ %m, %aside ]
-  %w = phi i32 [ %n, %p ], [ %k, %q ], [ %m, %aside ]
+  %v = phi i32 [ %n, %p ], [ %n, %q ], [ %m, %aside ], [ %k, %lead ]
+  %w = phi i32 [ %n, %p ], [ %k, %q ], [ %m, %aside ], [ %n, %lead ]
   br label %head
 head:
   %i = phi i32 [ 0, %meet ], [ %i1, %latch ], [ %i2, %skip ]
@@ -64,15 +64,15 @@ last:
 ; edit set %w 1 = %k
 ; expect %w = {x}
 
-; The new block takes the number of one that is gone.
-; try merge lead
+; An edge gets a block that comes behind those from which threads meet.
+; try split edge lead 1: on.edge
 ; expect %v = {}
-; edit split before %second: behind.first
-; expect %v = {}
-; edit set %v 1 = %k
-; expect %v = {x}
 ; edit set %w 1 = %n
 ; expect %w = {}
+; edit set %v 1 = %k
+; expect %v = {x}
+; edit set %v 1 = %n
+; expect %v = {}
 
 ; The same of ways back to the head of a cycle.
 ; try split before %second: behind.first
