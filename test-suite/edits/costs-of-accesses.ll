@@ -1,5 +1,6 @@
-; Which edit of a kernel leaves which facts about its accesses as they are, with a row of a matrix, a
-; column of a tile, and loops over a grid. All that is not named is the answer of before.
+; Which facts an edit changes of a kernel that accesses a row of a matrix, a column of a tile, and,
+; in loops, every cell of a grid. An answer that `expect by` does not name is the one from before
+; the edit.
 target triple = "nvptx64-nvidia-cuda"
 %pair = type { i32, i32 }
 @tile = internal addrspace(3) global [33 x [33 x float]] undef, align 4

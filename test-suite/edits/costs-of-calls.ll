@@ -1,5 +1,5 @@
-; Which edit of a kernel leaves what is known of its calls, barriers and writes as it is. All that is
-; not named is the answer of before.
+; Which facts about calls, barriers and writes of a kernel an edit changes. An answer that `expect
+; by` does not name is the one from before the edit.
 target triple = "nvptx64-nvidia-cuda"
 @lds = internal addrspace(3) global [64 x i32] undef
 @dev = internal addrspace(1) global [4 x i32] zeroinitializer

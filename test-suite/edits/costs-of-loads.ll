@@ -1,7 +1,7 @@
-; Which edit of a kernel leaves which facts about its loads as they are: loads that are stable, one
-; before a barrier and one behind it, a branch that the barrier shows to be uniform, a pointer that
-; comes from another memory, and a loop that threads leave in different rounds. All that is not named
-; is the answer of before.
+; Which facts about loads of a kernel an edit changes: loads that are stable, one before a barrier
+; and one behind it, a branch that the barrier shows to be uniform, a pointer that comes from
+; another memory, and a loop that threads leave in different rounds. An answer that `expect by` does
+; not name is the one from before the edit.
 target triple = "nvptx64-nvidia-cuda"
 @v = internal addrspace(1) global i32 0
 @w = internal addrspace(1) global i32 0

@@ -1,5 +1,5 @@
-; Which edit of pointers of all kinds leaves which facts as they are. All that is not named is the
-; answer of before.
+; Which facts an edit of a pointer changes, with pointers of all kinds. An answer that `expect by`
+; does not name is the one from before the edit.
 target triple = "nvptx64-nvidia-cuda"
 @near = addrspace(3) global [64 x i32] undef
 @far = addrspace(1) global [64 x i32] zeroinitializer

@@ -1,5 +1,5 @@
-; Which edit of a kernel with stack slots of all kinds, and all that is done with slots, leaves which
-; facts as they are. All that is not named is the answer of before.
+; Which facts an edit changes of a kernel with stack slots of all kinds, and all that can be done
+; with a slot. An answer that `expect by` does not name is the one from before the edit.
 target triple = "nvptx64-nvidia-cuda"
 %pair = type { i32, i64, ptr }
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

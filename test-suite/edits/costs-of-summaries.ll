@@ -1,6 +1,6 @@
-; Which edit of a function that is given pointers leaves what is known of it as it is, and so what its
-; callers are told: what `%a` and `%b` point to is read, written and handed on, `%c` is put into a
-; slot first.
+; Which facts an edit changes of a function that is given pointers, and so what its callers are
+; told: it reads, writes and hands on what `%a` and `%b` point to, and puts `%c` into a slot first.
+; An answer that `expect by` does not name is the one from before the edit.
 target triple = "nvptx64-nvidia-cuda"
 @dev = internal addrspace(1) global [4 x i32] zeroinitializer
 @kept = internal addrspace(1) global ptr null

@@ -1,5 +1,5 @@
-; What is found of barriers depends on blocks that end and do nothing, on calls that may come there as
-; well, and on sources of branches that are not the next ones.
+; What is found of barriers depends on blocks that end and do nothing, on calls that may come there
+; as well, and on sources of branches that are not the next ones.
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()

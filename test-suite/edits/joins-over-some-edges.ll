@@ -1,5 +1,5 @@
-; Threads that a branch has parted meet over some edges of a block, and a way that they have not taken
-; leads there as well. The edges have other numbers after a split of a block before it.
+; Threads that a branch has parted meet over some edges of a block, and a way that they have not
+; taken leads there as well. The edges have other numbers after a split of a block before it.
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 

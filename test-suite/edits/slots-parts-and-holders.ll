@@ -1,5 +1,5 @@
-; A slot that is accessed as a whole and in parts, one whose address another slot holds, and how they
-; come to be no slots.
+; A slot that is accessed as a whole and in parts, one whose address another slot holds, and how
+; they come to be no slots.
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 
@@ -58,8 +58,8 @@ two:
 ; edit set %part 0 = %held
 ; expect slots by = part
 
-; A slot whose address is put elsewhere too late to be held is private again when it is not put there
-; any more.
+; A slot whose address is put elsewhere too late to be held is private again when it is not put
+; there any more.
 ; try move entry:9 before %lx
 ; expect slots by = part
 ; edit set two:246 0 = %tid

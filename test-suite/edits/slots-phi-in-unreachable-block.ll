@@ -1,5 +1,5 @@
-; A slot that a phi where no thread comes makes escape, and no longer. A solution from scratch does not
-; look at phis there, and addresses without uses are in what it depends on.
+; A slot that a phi where no thread comes makes escape, and no longer. A solution from scratch does
+; not look at phis there, and addresses without uses are in what it depends on.
 target triple = "nvptx64-nvidia-cuda"
 
 define ptx_kernel void @kernel(ptr %out, i32 %n) {

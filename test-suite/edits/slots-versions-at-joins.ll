@@ -1,5 +1,5 @@
-; Slots whose versions meet at joins that are led to from other blocks, and that are written where other
-; blocks dominate. Each has been edited before, so that it is kept by itself.
+; Slots whose versions meet at joins that are led to from other blocks, and that are written where
+; other blocks dominate. Each has been edited before, so that it is kept by itself.
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 

@@ -1,5 +1,5 @@
-; Where a pointer leads that is made from an integer, or loaded from a constant table, follows edits of
-; the integer and of the steps into the table.
+; Where a pointer leads that is made from an integer, or loaded from a constant table, follows edits
+; of the integer and of the steps into the table.
 target triple = "nvptx64-nvidia-cuda"
 @near = addrspace(3) global [64 x i32] undef
 @far = addrspace(1) global [64 x i32] zeroinitializer

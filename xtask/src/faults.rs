@@ -11,8 +11,9 @@
 //! MISSED  spaces-around-a-loop-are-lost            what comes around a loop is lost
 //! ```
 //!
-//! `--tests` runs all tests on every fault, and says of each how many faults it notices, and which
-//! of these no other does: a test of edits without any may be one that others make needless.
+//! `--tests` runs all tests on every fault, and prints for each test how many faults it notices, and
+//! which of these no other test notices. A test of edits that notices no fault alone may be
+//! redundant.
 //!
 //! *Cost*: a build of the tests, and a run of most tests for each fault that is missed; about an
 //! hour on two processors, with `--tests` more. `--only` selects faults by a part of their names.

@@ -31,9 +31,9 @@
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not
 //!    matter.
 //!
-//! After an edit, [`update`] scans only the affected objects again. An answer that is one table for
-//! the whole function is kept while no edit [concerns](dependencies) it, and after a [split] of a
-//! block; else it is found from scratch, at some 35 ns an instruction.
+//! After an edit, [`update`] scans only the affected objects again: lowering asks it, and so
+//! divergence. An answer that is one table for the whole function is kept while no edit
+//! [concerns](dependencies) it, and after a [split] of a block; else it is found from scratch.
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into callees whose
 //! [summary](crate::summary) says what they do with the memory that an argument points to, and
