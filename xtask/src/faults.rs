@@ -11,8 +11,8 @@
 //! MISSED  spaces-around-a-loop-are-lost            what comes around a loop is lost
 //! ```
 //!
-//! `--tests` runs all tests on every fault, and prints for each test how many faults it notices, and
-//! which of these no other test notices. A test of edits that notices no fault alone may be
+//! `--tests` runs all tests on every fault, and prints for each test how many faults it notices,
+//! and which of these no other test notices. A test of edits that notices none alone may be
 //! redundant.
 //!
 //! *Cost*: a build of the tests, and a run of most tests for each fault that is missed; about an

@@ -234,7 +234,6 @@ impl Run {
     /// How the answers that are kept between edits were found, in alphabetical order.
     fn ways(&self) -> AllWays {
         let (db, function) = (self.session.database(), self.function.input());
-        let memory = queries::memory_repairs(db, function);
         let of_divergence = |of: Repairs| queries::Ways {
             solved: of.solved + of.rebuilt,
             kept: of.kept,
@@ -242,15 +241,11 @@ impl Run {
             visited: 0,
         };
         let mut all = vec![
-            ("private_memory", memory.private),
-            ("address_memory", memory.addresses),
-            ("memory_ssa", memory.hssa),
-            ("classic_memory_ssa", memory.classic),
-            ("pointer_flow", memory.pointers),
             ("memory_accesses", queries::access_repairs(db, function)),
             ("memory_kinds", queries::kind_repairs(db, function)),
             ("summary", of_divergence(queries::summary_repairs(db, function))),
         ];
+        all.extend(queries::memory_repairs(db, function).by_query());
         all.extend(queries::kept_answers(db, function).by_query());
         all.sort_by_key(|(name, _)| *name);
         all

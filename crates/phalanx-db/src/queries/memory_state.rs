@@ -76,6 +76,18 @@ impl MemoryRepairs {
         self.classic.merge(other.classic);
         self.pointers.merge(other.pointers);
     }
+
+    /// The names of the queries, and how their answers were found.
+    #[must_use]
+    pub fn by_query(&self) -> [(&'static str, Ways); 5] {
+        [
+            ("private_memory", self.private),
+            ("address_memory", self.addresses),
+            ("memory_ssa", self.hssa),
+            ("classic_memory_ssa", self.classic),
+            ("pointer_flow", self.pointers),
+        ]
+    }
 }
 
 impl Graph {
